@@ -69,12 +69,30 @@ struct StreamProfile: Sendable, Hashable {
     func check(_ driver: DriverDescription) throws(MediaError) {
         let decoded = driver.profiles.filter { $0.entrypoints.contains(.decode) }.map(\.profile)
         guard !profiles.contains(where: decoded.contains) else { return }
+        if profiles.isEmpty {
+            throw MediaError(
+                .unsupported,
+                "this version does not decode such streams on GPUs",
+                given: "\(self)",
+                allowed: "H.264 Baseline, Main and High, HEVC Main and Main 10, all 4:2:0",
+                cause: .formatMissing
+            )
+        }
         throw MediaError(
             .unsupported,
-            "the driver cannot decode this stream",
+            "the driver (\(driver.vendor)) decodes no \(name)",
             given: "\(self)",
-            allowed: decoded.isEmpty ? "nothing" : decoded.map { "\($0)" }.joined(separator: ", ")
+            allowed: decoded.isEmpty ? "nothing" : decoded.map { "\($0)" }.joined(separator: ", "),
+            cause: .driverWithoutCodec
         )
+    }
+
+    /// The name of the profile, for example `HEVC Main 10`.
+    private var name: String {
+        switch codec {
+        case .h264: "H.264 \(profileIdc == 66 ? "Baseline" : profileIdc == 77 ? "Main" : "High")"
+        case .hevc: bitDepth == 8 ? "HEVC Main" : "HEVC Main 10"
+        }
     }
 }
 

@@ -64,7 +64,7 @@ import Testing
         return try EncoderSelection(candidates: candidates).guarded(options, nil, for: Self.configuration) {
             candidate in
             let index = devices.firstIndex { $0.identity == candidate.identity } ?? 0
-            return Prover(options, factory: (provers ?? devices)[index])
+            return EncodingTests(options, factory: (provers ?? devices)[index])
         }
     }
 
@@ -146,7 +146,7 @@ import Testing
             )
         }
         #expect(prover.count == 1 && device.count == 0)
-        #expect(DeviceBoard(state: options.state).breaker("renderD128", .h264).failures.count == 1)
+        #expect(DeviceBoard(state: options.state).breaker("renderD128", .encoding(.h264)).failures.count == 1)
     }
 
     /// A hang costs a deadline: it is paid once in a selection, and what the device does with the other codec is found by
@@ -196,23 +196,23 @@ import Testing
             #expect(found?.code == error.code && found?.isPermanent == true)
         }
         #expect(prover.count == 3 && options.state.names("proofs").isEmpty)
-        #expect(DeviceBoard(state: options.state).breaker("renderD128", .h264).isBlank)
+        #expect(DeviceBoard(state: options.state).breaker("renderD128", .encoding(.h264)).isBlank)
     }
 
     @Test func failuresOfSessionsOpenTheBreaker() async throws {
         var options = options()
         options.proof = .skipped
         let board = DeviceBoard(state: options.state)
-        func failures(_ outcomes: [EncoderSelection.EncoderOutcome]) async throws -> Int {
+        func failures(_ outcomes: [CandidateOutcome]) async throws -> Int {
             let selection = try selection([try Device(128)], options)
             #expect(make(selection.candidates[0]) == nil)
             outcomes.forEach { selection.candidates[0].outcome($0) }
             await selection.candidates[0].settle()
-            return board.breaker("renderD128", .h264).failures.count
+            return board.breaker("renderD128", .encoding(.h264)).failures.count
         }
-        let failure = EncoderSelection.EncoderOutcome.failed(MediaError(.frameFailed, "no"), whileCreating: false)
-        let refusal = EncoderSelection.EncoderOutcome.failed(MediaError(.unsupported, "no"), whileCreating: true)
-        let busy = EncoderSelection.EncoderOutcome.failed(MediaError(.busy, "no"), whileCreating: true)
+        let failure = CandidateOutcome.failed(MediaError(.frameFailed, "no"), whileCreating: false)
+        let refusal = CandidateOutcome.failed(MediaError(.unsupported, "no"), whileCreating: true)
+        let busy = CandidateOutcome.failed(MediaError(.busy, "no"), whileCreating: true)
         #expect(try await failures([refusal, busy, .left]) == 0)
         #expect(try await failures([failure, .left]) == 1)
         // That it goes on is no proof of health; that it came to a good end is.
@@ -226,11 +226,11 @@ import Testing
         #expect(make(failing) == nil)
         for outcome in [failure, .produced, .completed, .left] { failing.outcome(outcome) }
         await failing.settle()
-        #expect(board.breaker("renderD128", .h264).failures.count == 2)
+        #expect(board.breaker("renderD128", .encoding(.h264)).failures.count == 2)
         #expect(try await failures([.produced, .completed, .left]) == 0)
         #expect(try await failures([failure, .left]) == 1)
         #expect(try await failures([failure, .left]) == 0)
-        let state = board.breaker("renderD128", .h264).state(at: WallClock.now, options.breaker ?? .init())
+        let state = board.breaker("renderD128", .encoding(.h264)).state(at: WallClock.now, options.breaker ?? .init())
         guard case .open = state else { return #expect(Bool(false), "\(state)") }
         let error = make(try selection([try Device(128)], options).candidates[0])
         #expect(error?.code == .suspended && error?.cause == .suspended)
@@ -245,7 +245,7 @@ import Testing
         let second = try selection([try Device(128)], options).candidates[0]
         #expect(board.load(of: "renderD128").sessions == 0)
         #expect(make(first) == nil && board.load(of: "renderD128").sessions == 1)
-        #expect(board.uses(of: "renderD128")[0].sampleRate == 64 * 64 * 30)
+        #expect(board.uses(of: "renderD128", decoding: false)[0].sampleRate == 64 * 64 * 30)
         #expect(make(second)?.code == .busy)
         // Trying again is the same session.
         first.outcome(.failed(MediaError(.frameFailed, "no"), whileCreating: false))
@@ -273,7 +273,7 @@ import Testing
         var options = options()
         options.proof = .skipped
         let board = DeviceBoard(state: options.state)
-        board.change("renderD128", .h264) { breaker in
+        board.change("renderD128", .encoding(.h264)) { breaker in
             breaker.fail(at: WallClock.now, isTrial: false, reason: "hung", options.breaker ?? .init())
         }
         func session() async throws -> CompressionSession {
@@ -281,13 +281,13 @@ import Testing
             return try await CompressionSession(configuration: Self.configuration, selection: selection)
         }
         try await session().finish()
-        #expect(board.breaker("renderD128", .h264).failures.count == 1)
+        #expect(board.breaker("renderD128", .encoding(.h264)).failures.count == 1)
         let working = try await session()
         let picture = try working.pixelBufferPool.make()
         try TestPattern.draw(0, into: picture)
         try await working.encode(picture, presentationTime: .zero)
         try await working.finish()
-        #expect(board.breaker("renderD128", .h264).isBlank)
+        #expect(board.breaker("renderD128", .encoding(.h264)).isBlank)
     }
 
     @Test func theLeastLoadedComesFirst() throws {

@@ -23,6 +23,8 @@ extension MediaError {
 extension MediaError.Cause {
     /// No VA-API driver can encode with the GPU's kernel driver.
     public static let noVAAPIEncoder = Self(rawValue: "no-va-api-encoder")
+    /// No VA-API driver can decode with the GPU's kernel driver.
+    public static let noVAAPIDecoder = Self(rawValue: "no-va-api-decoder")
     /// The kernel driver does not answer libva: the GPU was removed or is lost.
     public static let kernelDriverSilent = Self(rawValue: "kernel-driver-silent")
     /// There is no driver file for the GPU.

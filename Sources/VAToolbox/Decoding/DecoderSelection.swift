@@ -3,6 +3,7 @@
 public import BitstreamSyntax
 public import Logging
 public import MediaTypes
+import RenderNodes
 import VideoDecoding
 
 /// A decoder that a ``DecompressionSession`` may use.
@@ -11,6 +12,16 @@ public struct DecoderCandidate: Sendable {
     public var factory: any DecoderFactory
     /// The reason for its rank, as text for users.
     public var reason: String
+    /// The render node of its device, if it has one.
+    var node: RenderNode?
+    /// The facts about its GPU, for the diagnosis of failures; `nil` for the CPU, or if there are none.
+    var facts: DeviceFacts?
+    /// Receives the outcome of its decoders; must not block.
+    var outcome: @Sendable (CandidateOutcome) -> Void = { _ in }
+    /// Waits until all outcomes are recorded.
+    var settle: @Sendable () async -> Void = {}
+    /// Returns what its device has proved so far.
+    var proof: @Sendable () -> DecoderDescription.Proof = { .notWanted }
 
     /// Creates a candidate.
     public init(factory: any DecoderFactory, reason: String) {
@@ -27,6 +38,16 @@ public struct DecoderDescription: Sendable {
     public var properties: DecoderProperties
     /// The reason for its selection, as text for users.
     public var reason: String
+    /// The candidates before it, with the reasons why they were not used or were given up in this session.
+    public var rejected: [Rejection]
+    /// The result of its device's test decode for streams of this kind.
+    public var proof: Proof
+
+    /// The result of a short test decode on a device: `decoded` if all pictures were right, `notWanted` for the CPU or
+    /// without a test, or `impossible`.
+    public typealias Proof = EncoderDescription.Proof
+    /// A candidate that was not used.
+    public typealias Rejection = EncoderDescription.Rejection
 }
 
 extension DecoderCandidate {

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import BitstreamSyntax
 import EncoderIPC
 import HardwareDecoder
 import MediaTypes
 import RenderNodes
 
 /// Decides which decoders a session may use for a stream, in which order, and for which reasons: GPUs in the order of
-/// their render nodes, then the CPU.
+/// their render nodes, or of their load, then the CPU.
 ///
-/// A GPU is usable if the kernel lets this process open its render node. Whether its driver decodes the stream is
-/// determined when the decoder is created; if it does not, the session continues with the next candidate.
+/// A GPU is usable if the kernel lets this process open its render node, and if it passes a short test when the first
+/// decoder is created (``DecompressionOptions/devices``). Whether its driver decodes the stream is determined then; if it
+/// does not, the session continues with the next candidate.
 struct DecoderSelector {
     let options: DecompressionOptions
     var survey: @Sendable () -> RenderNodeSurvey = { EncoderSelector.surveyMachine() }
 
     init(_ options: DecompressionOptions) { self.options = options }
 
-    /// Selects decoders of a codec.
+    /// Selects decoders of a format.
     ///
     /// - Throws: `unavailable` if the policy excludes all of them.
-    func select(_ codec: VideoCodec) throws(MediaError) -> DecoderSelection {
+    func select(_ format: FormatDescription) throws(MediaError) -> DecoderSelection {
         let choice = DeviceChoice(options.policy, survey: survey)
         var selection = DecoderSelection(candidates: [], rejected: choice.rejected)
         for node in choice.nodes {
-            let identity = VAAPIDecoderFactory(device: node.path, codec: codec).identity
+            let identity = VAAPIDecoderFactory(device: node.path, codec: format.codec).identity
             var remote = RemoteDecoderFactory.Options()
             remote.pictureLimit = options.pictureLimit
             let factory = RemoteDecoderFactory(
@@ -33,15 +33,22 @@ struct DecoderSelector {
                 options: remote,
                 logger: options.logger
             )
-            selection.candidates.append(DecoderCandidate(factory: factory, reason: choice.reason))
+            var candidate = DecoderCandidate(factory: factory, reason: choice.reason)
+            candidate.node = node
+            candidate.facts = DeviceFacts(node, isForDecoding: true)
+            selection.candidates.append(candidate)
         }
         if options.policy.allowsSoftware {
-            var candidate = DecoderCandidate.software(codec, logger: options.logger)
+            var candidate = DecoderCandidate.software(format.codec, logger: options.logger)
             candidate.reason = softwareReason(selection)
             selection.candidates.append(candidate)
         }
         if selection.candidates.isEmpty { throw selection.emptyError }
-        return selection
+        let path = options.helpers.options.path
+        return try selection.guarded(options.devices, path, for: format) { (candidate) throws(MediaError) in
+            let identity = candidate.factory.identity
+            return try DecodingTests(identity, options.devices, helpers: options.helpers, logger: options.logger)
+        }
     }
 
     private func softwareReason(_ hardware: DecoderSelection) -> String {

@@ -32,6 +32,8 @@ actor DecodingCore {
         let identity: DecoderIdentity
         /// Whether it can only continue at a random access point, because it was drained.
         var wasDrained = false
+        /// Whether it has returned a picture.
+        var hasProduced = false
     }
 
     nonisolated let queue: SampleQueue<DecodedFrame>
@@ -42,6 +44,11 @@ actor DecodingCore {
     private nonisolated let outbox = DecoderOutbox()
     private let options: DecompressionOptions
     private let candidates: [DecoderCandidate]
+    /// What cannot be used, and the candidates that were given up, with the reasons.
+    private let excluded: [DecoderDescription.Rejection]
+    private var givenUp: [DecoderDescription.Rejection] = []
+    /// The reason why the previous candidate was given up.
+    private var lastVerdict: MediaError?
     private var attempts: DecoderAttempts
     private var window: DecodingWindow
     private var repeatable: RepeatableSamples
@@ -61,13 +68,13 @@ actor DecodingCore {
     /// - Parameter report: Receives the session's events; `nil` after the last one.
     init(
         _ format: FormatDescription,
-        candidates: [DecoderCandidate],
+        _ selection: DecoderSelection,
         options: DecompressionOptions,
         report: @escaping @Sendable (DecompressionEvent?) -> Void
     ) {
         let owner = WeakReference<DecodingCore>()
         lastFormat = format
-        self.candidates = candidates
+        (candidates, excluded) = (selection.candidates, selection.rejected)
         self.options = options
         self.report = report
         attempts = DecoderAttempts(creations: options.creationAttempts, failures: options.consecutiveFailures)
@@ -155,6 +162,8 @@ extension DecodingCore {
         try checkRunning()
         resumeAll(Self.finishedError)
         try drain()
+        if instance != nil { tell(.completed) }
+        tell(.left)
         phase = .finished
         instance = nil
         queue.end(.finished)
@@ -171,11 +180,20 @@ extension DecodingCore {
     private func fail(_ error: MediaError) {
         guard case .running = phase else { return }
         phase = .failed(error)
+        tell(.left)
         instance = nil
         queue.end(.failed(error))
         resumeAll(error)
         report(nil)
     }
+
+    /// Reports an outcome to the current candidate.
+    private func tell(_ outcome: CandidateOutcome) {
+        if candidates.indices.contains(attempts.candidate) { candidates[attempts.candidate].outcome(outcome) }
+    }
+
+    /// Waits until what was learned about the devices is recorded.
+    nonisolated func settle() async { for candidate in candidates { await candidate.settle() } }
 
     private func resumeAll(_ error: MediaError) {
         let calls = waiting
@@ -290,7 +308,7 @@ extension DecodingCore {
     ///
     /// - Throws: The error of the last candidate.
     private func create(for format: FormatDescription, repeating count: Int) throws(MediaError) {
-        var verdict = MediaError(.unavailable, "no decoder can be used")
+        var verdict = DecoderSelection(candidates: [], rejected: excluded).emptyError
         while attempts.candidate < candidates.count {
             if isCancelled.load(ordering: .acquiring) { throw Self.cancellation }
             let candidate = candidates[attempts.candidate]
@@ -312,7 +330,9 @@ extension DecodingCore {
                 let description = DecoderDescription(
                     identity: identity,
                     properties: decoder.properties,
-                    reason: candidate.reason
+                    reason: reason(for: candidate),
+                    rejected: excluded + givenUp,
+                    proof: candidate.proof()
                 )
                 self.description = description
                 lastFormat = format
@@ -323,7 +343,25 @@ extension DecodingCore {
                 verdict = note(error, of: candidate.factory.identity, whileCreating: true, repeating: count)
             }
         }
-        throw verdict
+        throw final(verdict)
+    }
+
+    /// Returns the error when no candidate is left: that of the last one, and the reasons for those that were never tried.
+    private func final(_ verdict: MediaError) -> MediaError {
+        guard !excluded.isEmpty, lastVerdict != nil else { return verdict }
+        var error = verdict
+        error.message += "; not tried: " + excluded.map(\.description).joined(separator: "; ")
+        error.remedies += excluded.remedies.filter { !error.remedies.contains($0) }
+        return error
+    }
+
+    private func reason(for candidate: DecoderCandidate) -> String {
+        var reason = candidate.reason
+        if case .impossible(let error) = candidate.proof() {
+            reason += "; no test decode was possible: \(error.readable)"
+        }
+        if let lastVerdict { reason += "; previous candidate: \(lastVerdict)" }
+        return reason
     }
 
     /// Calls the decoder and handles its output. If it fails, there is no decoder afterwards.
@@ -344,7 +382,7 @@ extension DecodingCore {
         let start = window.restart ?? lastSubmitted + 1
         let count = Int(max(lastSubmitted - start + 1, 0))
         let verdict = note(failure, of: failed.identity, whileCreating: false, repeating: count)
-        if attempts.candidate >= candidates.count { throw verdict }
+        if attempts.candidate >= candidates.count { throw final(verdict) }
     }
 
     private func note(
@@ -354,7 +392,22 @@ extension DecodingCore {
         repeating count: Int
     ) -> MediaError {
         statistics.failedDecoders += 1
+        let failed = attempts.candidate
+        let error = error.diagnosed(on: candidates[failed].facts, of: identity.codec)
+        candidates[failed].outcome(.failed(error, whileCreating: whileCreating))
         let verdict = attempts.failed(error, whileCreating: whileCreating, identity)
+        if let verdict {
+            candidates[failed].outcome(.left)
+            lastVerdict = verdict
+            givenUp.append(
+                DecoderDescription.Rejection(
+                    name: identity.description,
+                    reason: verdict.message,
+                    cause: verdict.cause,
+                    remedies: verdict.remedies
+                )
+            )
+        }
         report(.decoderFailed(identity, verdict ?? error, samplesToRepeat: count))
         return verdict ?? error
     }
@@ -398,6 +451,10 @@ extension DecodingCore {
         guard let entry = result.entry else { return }
         if result.wasMissing { statistics.samplesWithoutFrame -= 1 }
         attempts.returnedFrame()
+        if instance?.hasProduced == false {
+            instance?.hasProduced = true
+            tell(.produced)
+        }
         guard entry.isShown else {
             statistics.hiddenFrames += 1
             return

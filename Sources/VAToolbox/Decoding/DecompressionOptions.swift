@@ -9,6 +9,8 @@ public import MediaTypes
 public struct DecompressionOptions: Sendable {
     /// Which decoders may be used.
     public var policy = DevicePolicy.preferHardware
+    /// The order of GPUs, and the test that a GPU must pass.
+    public var devices = DeviceOptions()
     /// The helper processes for decoders on GPUs, because drivers crash, abort and hang. Sessions can share a pool. Its
     /// program is ``EncoderIPC/HelperProgram/decoding``.
     public var helpers = HelperPool.decoding
@@ -49,6 +51,7 @@ public struct DecompressionOptions: Sendable {
 
     /// - Throws: `invalidArgument` with the value given and the values allowed.
     func validate() throws(MediaError) {
+        try devices.validate()
         try MediaError.check(devicePictureLimit, in: 0...128, "number of frames on a GPU")
         try MediaError.check(threadCount, in: 0...64, "number of threads")
         try MediaError.check(waitingFrames, in: 1...1000, "number of waiting frames")

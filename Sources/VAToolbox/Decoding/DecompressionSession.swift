@@ -51,7 +51,7 @@ public final class DecompressionSession: Sendable {
         try await self.init(
             formatDescription: formatDescription,
             options: options,
-            candidates: try DecoderSelector(options).select(formatDescription.codec).candidates,
+            selection: try Self.selection(formatDescription, options),
             outputHandler: outputHandler
         )
     }
@@ -66,10 +66,25 @@ public final class DecompressionSession: Sendable {
     ///   - outputHandler: Receives the frames instead of ``frames``.
     /// - Throws: `invalidArgument` for an invalid option, `unavailable` if there is no candidate, otherwise the error of
     ///   the last candidate.
-    public init(
+    public convenience init(
         formatDescription: FormatDescription,
         options: DecompressionOptions = .init(),
         candidates: [DecoderCandidate],
+        outputHandler: OutputHandler? = nil
+    ) async throws(MediaError) {
+        try await self.init(
+            formatDescription: formatDescription,
+            options: options,
+            selection: DecoderSelection(candidates: candidates, rejected: []),
+            outputHandler: outputHandler
+        )
+    }
+
+    /// Creates a session that may use the decoders of a selection.
+    init(
+        formatDescription: FormatDescription,
+        options: DecompressionOptions = .init(),
+        selection: DecoderSelection,
         outputHandler: OutputHandler? = nil
     ) async throws(MediaError) {
         try options.validate()
@@ -77,7 +92,7 @@ public final class DecompressionSession: Sendable {
             of: DecompressionEvent.self,
             bufferingPolicy: .bufferingNewest(1024)
         )
-        let core = DecodingCore(formatDescription, candidates: candidates, options: options) { event in
+        let core = DecodingCore(formatDescription, selection, options: options) { event in
             guard let event else { return continuation.finish() }
             continuation.yield(event)
         }
@@ -86,6 +101,14 @@ public final class DecompressionSession: Sendable {
         frames = FrameSequence(queue: core.queue)
         delivery = outputHandler.map { SampleDelivery(core.queue, handler: $0) }
         try await core.start()
+    }
+
+    private static func selection(
+        _ format: FormatDescription,
+        _ options: DecompressionOptions
+    ) throws(MediaError) -> DecoderSelection {
+        try options.validate()
+        return try DecoderSelector(options).select(format)
     }
 
     deinit { core.cancel() }
@@ -137,6 +160,7 @@ public final class DecompressionSession: Sendable {
     /// - Throws: The error of the session if it has failed.
     public func finish() async throws(MediaError) {
         try await core.finish()
+        await core.settle()
         await delivery?.catchUp()
     }
 

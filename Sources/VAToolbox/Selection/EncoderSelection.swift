@@ -23,7 +23,7 @@ public struct EncoderSelection: Sendable {
         /// helper is available.
         var factoryAfterHang: (any EncoderFactory)?
         /// Receives the outcome of its encoders; must not block.
-        var outcome: @Sendable (EncoderOutcome) -> Void = { _ in }
+        var outcome: @Sendable (CandidateOutcome) -> Void = { _ in }
         /// Waits until all outcomes are recorded.
         var settle: @Sendable () async -> Void = {}
         /// Returns what its device has proved so far.
@@ -41,18 +41,6 @@ public struct EncoderSelection: Sendable {
         public var identity: EncoderIdentity { factory.identity }
 
         var codec: VideoCodec { identity.codec }
-    }
-
-    /// The outcome of an encoder, which a session reports to the selection of its candidate.
-    enum EncoderOutcome: Sendable, Hashable {
-        /// The first samples of an encoder were delivered.
-        case produced
-        /// An encoder could not be created, or failed at work.
-        case failed(MediaError, whileCreating: Bool)
-        /// An encoder finished normally and returned every frame.
-        case completed
-        /// The session no longer uses the candidate.
-        case left
     }
 
     /// The encoders that may be used, best first.

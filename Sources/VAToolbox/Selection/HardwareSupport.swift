@@ -132,7 +132,7 @@ public enum HardwareSupport {
         let selection = try alone.guarded(options, in: helpers, for: valid, hung: hung)
         guard let gated = selection.candidates[0].factory as? GatedFactory else { return }
         defer { gated.gate.leave() }
-        try gated.gate.enter(valid)
+        try gated.gate.enter(gated.tests.test(of: valid))
         if case .impossible(let error) = gated.gate.proof { throw error }
     }
 

@@ -54,16 +54,7 @@ public struct SessionOptions: Sendable {
         try MediaError.check(limits.framesAhead, in: 0...1000, "number of frames ahead")
         try MediaError.check(waterMarks.high, in: 1...Int.max, "high water mark")
         try MediaError.check(waterMarks.low, in: 1...waterMarks.high, "low water mark")
-        try MediaError.check(devices.proofDeadline, in: durations, "deadline for test encodes")
-        if let breaker = devices.breaker {
-            try MediaError.check(breaker.failures, in: 1...1000, "number of failures that suspend a device")
-            try MediaError.check(breaker.window, in: BreakerTimes.allowedTimes, "time window of device failures")
-            try MediaError.check(breaker.pause, in: BreakerTimes.allowedTimes, "pause of a device")
-            try MediaError.check(breaker.longestPause, in: BreakerTimes.allowedTimes, "longest pause of a device")
-        }
-        if let limit = devices.sessionsPerDevice {
-            try MediaError.check(limit, in: 1...1000, "number of sessions of a device")
-        }
+        try devices.validate()
         if let realTime { try MediaError.check(realTime.maximumWaiting, in: 1...1000, "number of waiting frames") }
     }
 }

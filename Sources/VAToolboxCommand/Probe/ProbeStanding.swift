@@ -28,7 +28,7 @@ extension DeviceStanding.Verdict {
         switch self {
         case .tried(let proof, let isFresh):
             let what = proof.isPassed ? (proof.isDecoded ? "works" : "works, not decoded") : "fails"
-            let stage = proof.stage.map { " at \($0.rawValue)" } ?? ""
+            let stage = proof.stage.map { " at \($0)" } ?? ""
             let reason = proof.isPassed ? "" : ": \(Readable.shortened(Readable.oneLine(proof.reason)))"
             return "\(what)\(stage), \(proof.configuration), \(isFresh ? "tried now" : "known")\(reason)"
         case .untried(let error): return "not tried: \(Readable.shortened(Readable.oneLine(error.readable)))"
@@ -54,7 +54,7 @@ extension ProofRecord {
     var document: JSON {
         .object([
             "status": .string(isPassed ? "passed" : "failed"), "decoded": .bool(isDecoded),
-            "failedStage": JSON(stage?.rawValue), "reason": isPassed ? .null : .string(Readable.oneLine(reason)),
+            "failedStage": JSON(stage), "reason": isPassed ? .null : .string(Readable.oneLine(reason)),
             "configuration": .string(configuration), "driver": .string(driver), "time": .number(time),
             "until": .number(end),
         ])

@@ -236,7 +236,7 @@ extension SessionPromise {
         lastFormat = sample.formatDescription
     }
 
-    mutating func tell(_ outcome: EncoderSelection.EncoderOutcome, candidate: Int) {
+    mutating func tell(_ outcome: CandidateOutcome, candidate: Int) {
         switch outcome {
         case .produced:
             expect(candidate == self.candidate && !hasProduced, "an encoder begins to produce twice")

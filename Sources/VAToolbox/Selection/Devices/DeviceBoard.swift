@@ -14,7 +14,7 @@ struct DeviceBoard: Sendable {
     struct Load: Sendable, Hashable, Comparable {
         /// The number of active sessions.
         var sessions = 0
-        /// The luma samples that these sessions encode per second.
+        /// The luma samples that these sessions encode and decode per second.
         var sampleRate = 0.0
 
         static func < (one: Load, other: Load) -> Bool {
@@ -27,6 +27,8 @@ struct DeviceBoard: Sendable {
         var process: Int
         var sampleRate: Double
         var codec: String
+        /// Whether it decodes, which is not part of the text.
+        var isDecoding = false
 
         var text: String { "\(process) \(Int(sampleRate)) \(codec)" }
 
@@ -43,6 +45,13 @@ struct DeviceBoard: Sendable {
             self.init(process: Int(getpid()), sampleRate: min(max(samples, 0), 1e15), codec: codec.rawValue)
         }
 
+        /// The use by a decoder of this process, as if for 30 pictures per second: formats do not state a rate.
+        init(_ format: FormatDescription) {
+            let samples = Double(max(format.width, 0)) * Double(max(format.height, 0))
+            self.init(process: Int(getpid()), sampleRate: min(samples * 30, 1e15), codec: format.codec.rawValue)
+            isDecoding = true
+        }
+
         init?(_ text: String) {
             let words = text.split(separator: " ")
             guard words.count >= 3, let process = Int(words[0]), let rate = Double(words[1]) else { return nil }
@@ -50,19 +59,28 @@ struct DeviceBoard: Sendable {
         }
     }
 
-    /// The sessions that use a device, as far as they have described their use.
-    func uses(of device: String) -> [Use] {
-        state.places("sessions/\(device)").map { Use($0.text) ?? Use(process: 0, sampleRate: 0, codec: "") }
+    /// The sessions that encode or decode on a device, as far as they have described their use.
+    func uses(of device: String, decoding isDecoding: Bool) -> [Use] {
+        state.places(Self.placesName(device, isDecoding)).map {
+            Use($0.text) ?? Use(process: 0, sampleRate: 0, codec: "")
+        }
     }
 
+    /// The load by encoders and decoders.
     func load(of device: String) -> Load {
-        let uses = uses(of: device)
+        let uses = uses(of: device, decoding: false) + uses(of: device, decoding: true)
         return Load(sessions: uses.count, sampleRate: uses.reduce(0) { $0 + $1.sampleRate })
     }
 
-    /// Registers a session on a device until the lock is released. Returns `nil` if the limit is reached.
+    /// Registers a session on a device until the lock is released. Returns `nil` if the limit is reached. Encoders and
+    /// decoders have separate places, because a transcode needs one of each.
     func use(_ device: String, limit: Int?, _ use: Use) -> StateLock? {
-        state.takePlace("sessions/\(device)", of: min(limit ?? SelectionState.places, SelectionState.places), use.text)
+        let limit = min(limit ?? SelectionState.places, SelectionState.places)
+        return state.takePlace(Self.placesName(device, use.isDecoding), of: limit, use.text)
+    }
+
+    private static func placesName(_ device: String, _ isDecoding: Bool) -> String {
+        "sessions/\(device)\(DeviceTask.suffix(isDecoding: isDecoding))"
     }
 
     /// Selects the device with the lowest load and takes a place on it. Processes that start at the same time do not
@@ -87,13 +105,13 @@ struct DeviceBoard: Sendable {
 
     // MARK: - Failures
 
-    /// The circuit breaker of a device for a codec.
-    func breaker(_ device: String, _ codec: VideoCodec) -> CircuitBreaker {
-        state.record(Self.name(device, codec)).flatMap { CircuitBreaker($0) } ?? CircuitBreaker()
+    /// The circuit breaker of a device for a task.
+    func breaker(_ device: String, _ task: DeviceTask) -> CircuitBreaker {
+        state.record(Self.name(device, task)).flatMap { CircuitBreaker($0) } ?? CircuitBreaker()
     }
 
-    func change(_ device: String, _ codec: VideoCodec, _ change: (inout CircuitBreaker) -> Void) {
-        state.update(Self.name(device, codec)) { record in
+    func change(_ device: String, _ task: DeviceTask, _ change: (inout CircuitBreaker) -> Void) {
+        state.update(Self.name(device, task)) { record in
             var breaker = record.flatMap { CircuitBreaker($0) } ?? CircuitBreaker()
             change(&breaker)
             return breaker.isBlank ? nil : breaker.record
@@ -102,14 +120,16 @@ struct DeviceBoard: Sendable {
 
     /// Registers the caller as the only one who tries a device, until the lock is released. Returns `nil` if another
     /// session tries it.
-    func trial(_ device: String, _ codec: VideoCodec) -> StateLock? {
-        state.tryLock(Self.name(device, codec) + ".trial")
+    func trial(_ device: String, _ task: DeviceTask) -> StateLock? {
+        state.tryLock(Self.name(device, task) + ".trial")
     }
 
     /// Whether a session tries a device.
-    func isTried(_ device: String, _ codec: VideoCodec) -> Bool { state.isLocked(Self.name(device, codec) + ".trial") }
+    func isTried(_ device: String, _ task: DeviceTask) -> Bool { state.isLocked(Self.name(device, task) + ".trial") }
 
-    private static func name(_ device: String, _ codec: VideoCodec) -> String { "breakers/\(device)-\(codec.rawValue)" }
+    private static func name(_ device: String, _ task: DeviceTask) -> String {
+        "breakers/\(device)-\(task.codec.rawValue)\(task.suffix)"
+    }
 }
 
 extension CircuitBreaker {

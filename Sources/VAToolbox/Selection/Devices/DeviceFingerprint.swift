@@ -8,7 +8,7 @@ import VAAPI
 
 /// Everything that determines the behaviour of a device and is visible without asking its driver: the GPU, the driver
 /// files that libva would load and their builds, the known drivers of this package, the kernel, the firmware, and the
-/// tested encoder. When one of them changes, earlier results are no longer valid. A driver's version is part of its
+/// helper program. When one of them changes, earlier results are no longer valid. A driver's version is part of its
 /// build and of its vendor string, which a proof stores.
 struct DeviceFingerprint: Sendable, Hashable {
     /// A short name of the device that survives a restart and is valid in a file name.
@@ -17,9 +17,15 @@ struct DeviceFingerprint: Sendable, Hashable {
     let text: String
 
     /// - Parameters:
-    ///   - helperPath: The path of the helper program; `nil` for the default.
+    ///   - helper: The helper program in which it is tested and used.
+    ///   - helperPath: The path of the program; `nil` for the default.
     ///   - knownDrivers: The known drivers of this package.
-    init(_ node: RenderNode, helperPath: String?, knownDrivers: String = KnownDrivers.text) {
+    init(
+        _ node: RenderNode,
+        _ helper: HelperProgram = .encoding,
+        helperPath: String?,
+        knownDrivers: String = KnownDrivers.text
+    ) {
         func hexadecimal(_ value: UInt16) -> String { String(value, radix: 16) }
         device =
             node.pci.map { "\($0.address)-\(hexadecimal($0.vendorID))-\(hexadecimal($0.deviceID))" }
@@ -33,7 +39,7 @@ struct DeviceFingerprint: Sendable, Hashable {
             }
         }
         parts.append("known drivers \(Fingerprint.of(knownDrivers))")
-        parts.append("helper \((try? HelperLocation.find(at: helperPath)).map(Self.file) ?? "none")")
+        parts.append("helper \((try? HelperLocation.find(helper, at: helperPath)).map(Self.file) ?? "none")")
         text = parts.joined(separator: "\n")
     }
 

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import BitstreamSyntax
 import Dispatch
 import Glibc
 import MediaTypes
 import Synchronization
 
 /// Controls the access of one session to a device. A session may enter when the device is not suspended, has a free
-/// place and has proved that it supports the configuration. The gate also shares the outcome with other sessions.
+/// place and has passed the test of the request. The gate also shares the outcome with other sessions.
 ///
-/// The session enters with its first encoder on the device, on that encoder's thread, and leaves when it no longer uses
+/// The session enters with its first encoder or decoder on the device, on the thread that creates it, and leaves when it no longer uses
 /// the device. Retries after a failure are up to the session.
 final class DeviceGate: Sendable {
     private struct State {
         var isIn = false
-        /// Whether the session has left for good. It may leave while its encoder's thread is still entering.
+        /// Whether the session has left for good. It may leave while another thread is still entering.
         var isLeft = false
         var place: StateLock?
         /// The lock of the session that tries a device after a failure.
@@ -26,7 +25,7 @@ final class DeviceGate: Sendable {
     }
 
     private let fingerprint: DeviceFingerprint
-    private let identity: EncoderIdentity
+    private let task: DeviceTask
     private let use: DeviceBoard.Use
     private let options: DeviceOptions
     private let prover: Prover
@@ -39,22 +38,21 @@ final class DeviceGate: Sendable {
     private static let allNotes = DispatchQueue(label: "vatoolbox.device-gates")
 
     /// - Parameters:
-    ///   - hung: The devices that have hung in test encodes of the same selection.
+    ///   - hung: The devices that have hung in tests of the same selection.
     ///   - place: A place on the device, if it was already taken.
     init(
         _ fingerprint: DeviceFingerprint,
-        _ identity: EncoderIdentity,
+        _ task: DeviceTask,
         _ use: DeviceBoard.Use,
         _ options: DeviceOptions,
-        _ prover: Prover,
         hung: HungDevices,
         place: StateLock?
     ) {
         self.fingerprint = fingerprint
-        self.identity = identity
+        self.task = task
         self.use = use
         self.options = options
-        self.prover = prover
+        prover = Prover(options, task)
         self.hung = hung
         board = DeviceBoard(state: options.state)
         state = Mutex(State(place: place))
@@ -62,13 +60,19 @@ final class DeviceGate: Sendable {
 
     /// Lets the session enter, once. Blocks.
     ///
-    /// - Throws: `suspended`, `busy` or `proofFailed`, or the error that prevents a test encode.
-    func enter(_ configuration: EncoderConfiguration) throws(MediaError) {
-        if state.withLock({ $0.isIn }) { return }
+    /// - Parameter test: What the device has to pass; `nil` for a request that it is known to refuse.
+    /// - Throws: `suspended`, `busy` or `proofFailed`, or the error that prevents a test.
+    func enter(_ test: (some DeviceTest)?) throws(MediaError) {
+        let (isIn, subject) = state.withLock { ($0.isIn, $0.key?.subject) }
+        if isIn {
+            // A stream may change its profile; the configuration of an encoder keeps its class.
+            if task.isDecoding, options.proof == .required, let test, test.subject != subject { try prove(test) }
+            return
+        }
         do throws(MediaError) {
             try passBreaker()
             try takePlace()
-            if options.proof == .required { try prove(configuration) }
+            if options.proof == .required, let test { try prove(test) }
             let isIn = state.withLock { state in
                 state.isIn = !state.isLeft
                 return state.isIn
@@ -100,14 +104,14 @@ final class DeviceGate: Sendable {
 
     private func passBreaker() throws(MediaError) {
         guard let times = options.breaker else { return }
-        let breaker = board.breaker(fingerprint.device, identity.codec)
+        let breaker = board.breaker(fingerprint.device, task)
         let now = WallClock.now
         switch breaker.admission(at: now, times) {
         case .allowed: return
         case .refused(let end):
             throw refusal("for another \(Int((end - now).rounded(.up))) seconds", breaker)
         case .trial:
-            guard let trial = board.trial(fingerprint.device, identity.codec) else {
+            guard let trial = board.trial(fingerprint.device, task) else {
                 throw refusal("while another session tries it", breaker)
             }
             try hold(trial, as: \.trial)
@@ -132,7 +136,7 @@ final class DeviceGate: Sendable {
         throw MediaError(
             .busy,
             "the device has reached its limit of sessions",
-            given: "\(board.load(of: fingerprint.device).sessions)",
+            given: "\(board.uses(of: fingerprint.device, decoding: task.isDecoding).count)",
             allowed: "\(limit ?? SelectionState.places)",
             isPermanent: true,
             cause: .deviceBusy
@@ -141,19 +145,16 @@ final class DeviceGate: Sendable {
 
     // MARK: - Proof
 
-    private func prove(_ configuration: EncoderConfiguration) throws(MediaError) {
+    private func prove(_ test: some DeviceTest) throws(MediaError) {
         let isTrial = state.withLock { $0.trial != nil }
-        let key = ProofCache.Key(
-            device: fingerprint,
-            configuration: ConfigurationClass(configuration, identity.codec)
-        )
-        let refusal = hung.refusal(of: fingerprint.device, for: identity.codec)
-        let verdict = prover.verdict(configuration, key, isTrial: isTrial, unless: refusal)
+        let key = ProofCache.Key(device: fingerprint, subject: test.subject)
+        let refusal = hung.refusal(of: fingerprint.device, for: task)
+        let verdict = prover.verdict(test, key, isTrial: isTrial, unless: refusal)
         switch verdict {
         case .proved(let proof): isProved(key, proof)
         case .tried(let proof):
             note(proof, isTrial: isTrial)
-            if proof.cause == .driverHung { hung.note(fingerprint.device, triedFor: identity.codec) }
+            if proof.cause == .driverHung { hung.note(fingerprint.device, triedFor: task) }
             if !proof.isPassed { throw prover.refusal(proof, isKnown: false) }
             isProved(key, proof)
         case .refuted(let proof): throw prover.refusal(proof, isKnown: true)
@@ -171,17 +172,28 @@ final class DeviceGate: Sendable {
 
     private func note(_ proof: ProofRecord, isTrial: Bool) {
         guard let times = options.breaker else { return }
-        board.change(fingerprint.device, identity.codec) { breaker in
+        board.change(fingerprint.device, task) { breaker in
             if proof.isPassed {
                 breaker.succeed(isTrial: isTrial)
             } else {
                 breaker.fail(at: WallClock.now, isTrial: isTrial, reason: proof.reason, times)
             }
         }
+        if proof.cause == .driverHung { noteHang(proof.reason, times) }
         if isTrial { state.withLock { $0.trial.take() }?.release() }
     }
 
-    /// Notes the name of the driver that created an encoder. A proof of another driver is discarded.
+    /// A hang counts against the tasks of the other kind as well, because it may be the GPU that hangs.
+    private func noteHang(_ reason: String, _ times: BreakerTimes) {
+        for other in task.tasksOfOtherKind {
+            board.change(fingerprint.device, other) { breaker in
+                let reason = "\(reason) (while it \(task.pastWords))"
+                breaker.fail(at: WallClock.now, isTrial: false, reason: reason, times)
+            }
+        }
+    }
+
+    /// Notes the name of the driver that created an encoder or decoder. A proof of another driver is discarded.
     func created(by driver: String) {
         guard let key = state.withLock({ $0.key }) else { return }
         let known = prover.cache.proof(key, at: WallClock.now)
@@ -191,14 +203,14 @@ final class DeviceGate: Sendable {
     // MARK: - Outcome
 
     /// Records an outcome that a session reports. Does not block.
-    func take(_ outcome: EncoderSelection.EncoderOutcome) { notes.async { self.note(outcome) } }
+    func take(_ outcome: CandidateOutcome) { notes.async { self.note(outcome) } }
 
     /// Waits until all reported outcomes are recorded.
     func settle() async {
         await withCheckedContinuation { continuation in notes.async { continuation.resume() } }
     }
 
-    private func note(_ outcome: EncoderSelection.EncoderOutcome) {
+    private func note(_ outcome: CandidateOutcome) {
         switch outcome {
         case .left: leave()
         case .failed(let error, _):
@@ -211,6 +223,7 @@ final class DeviceGate: Sendable {
             change { breaker, isTrial, times in
                 breaker.fail(at: WallClock.now, isTrial: isTrial, reason: error.description, times)
             }
+            if error.meansHang, let times = options.breaker { noteHang(error.description, times) }
         case .produced: change(onlyInTrial: true) { breaker, isTrial, _ in breaker.succeed(isTrial: isTrial) }
         case .completed:
             // A device that has failed this session may have worked by chance since.
@@ -227,7 +240,7 @@ final class DeviceGate: Sendable {
         guard let times = options.breaker else { return }
         let trial = state.withLock { $0.trial.take() }
         if onlyInTrial, trial == nil { return }
-        board.change(fingerprint.device, identity.codec) { change(&$0, trial != nil, times) }
+        board.change(fingerprint.device, task) { change(&$0, trial != nil, times) }
         trial?.release()
     }
 
@@ -248,12 +261,15 @@ final class DeviceGate: Sendable {
 }
 
 extension MediaError {
-    /// Whether an encoder error means that its device or driver failed. It does not if the request is unsupported, the
-    /// device is busy, or this machine lacks a resource.
+    /// Whether the driver did not return from a call.
+    fileprivate var meansHang: Bool { cause == .driverHung || code == .deadlineExceeded }
+
+    /// Whether the error of an encoder or decoder means that its device or driver failed. It does not if the request is
+    /// unsupported, the device is busy, the stream is damaged, or this machine lacks a resource.
     fileprivate var speaksAgainstTheDevice: Bool {
         let others: Set<Code> = [
             .busy, .unsupported, .invalidArgument, .cancelled, .invalidState, .suspended, .proofFailed, .outOfMemory,
-            .inputOutput,
+            .inputOutput, .malformedData,
         ]
         return !others.contains(code) && ![.helperMissing, .helperMismatch].contains(cause)
     }
@@ -263,13 +279,31 @@ extension MediaError {
 struct GatedFactory: EncoderFactory {
     let inner: any EncoderFactory
     let gate: DeviceGate
+    let tests: EncodingTests
 
     var identity: EncoderIdentity { inner.identity }
 
     func makeEncoder(_ request: EncoderRequest) throws(MediaError) -> any EncoderBackend {
-        try gate.enter(request.configuration)
+        try gate.enter(tests.test(of: request.configuration))
         let encoder = try inner.makeEncoder(request)
         gate.created(by: encoder.properties.name)
         return encoder
+    }
+}
+
+/// Creates decoders on a device behind its gate.
+struct GatedDecoderFactory: DecoderFactory {
+    let inner: any DecoderFactory
+    let gate: DeviceGate
+    let tests: DecodingTests
+
+    var identity: DecoderIdentity { inner.identity }
+
+    func makeDecoder(_ request: DecoderRequest) throws(MediaError) -> any DecoderBackend {
+        let stream = try KnownStream.standing(for: request.formatDescription)
+        try gate.enter(stream.map { tests.test(with: $0) })
+        let decoder = try inner.makeDecoder(request)
+        gate.created(by: decoder.properties.name)
+        return decoder
     }
 }

@@ -14,10 +14,11 @@ public struct DeviceOptions: Sendable {
         case spread
     }
 
-    /// Whether a GPU must pass a test encode before a session uses it.
+    /// Whether a GPU must pass a test before a session uses it.
     public enum Proof: String, Sendable, Hashable, CaseIterable {
         /// A short encode in a helper process, with the size and settings of the session, must be complete and decode
-        /// to the source pictures. The result is stored.
+        /// to the source pictures; a decoder must decode a short known stream of the session's codec, profile and depth
+        /// to the right pictures. The result is stored.
         case required = "on"
         /// No test. The session detects failures and loses no frame, but it may start on a GPU that does not work and
         /// cannot detect wrong pictures.
@@ -27,22 +28,38 @@ public struct DeviceOptions: Sendable {
     /// The order of GPUs.
     public var placement = Placement.inOrder
     /// Maximum number of simultaneous sessions per GPU, 1...1000, including those of all processes that share
-    /// ``state``; `nil` for no limit. A GPU at its limit is `busy`, which does not count as a failure.
+    /// ``state``; `nil` for no limit. Sessions that encode and those that decode are counted separately. A GPU at its
+    /// limit is `busy`, which does not count as a failure.
     public var sessionsPerDevice: Int?
-    /// Whether a GPU must pass a test encode. The variable `VATOOLBOX_PROOF` (`on`, `off`) is the default.
+    /// Whether a GPU must pass a test. The variable `VATOOLBOX_PROOF` (`on`, `off`) is the default.
     public var proof = Self.environment("VATOOLBOX_PROOF").flatMap(Proof.init(rawValue:)) ?? .required
-    /// Deadline of a test encode, above 0.
+    /// Deadline of a test encode or decode, above 0.
     public var proofDeadline = Duration.seconds(15)
     /// Decodes the output of test encodes; without a verifier, it is only parsed.
     public var verifier: (any SampleVerifier)?
     /// When a GPU that fails repeatedly is suspended. The variable `VATOOLBOX_BREAKER` sets the default: the four
     /// members of ``BreakerTimes`` in order, separated by commas, with times in seconds; or `off`.
     public var breaker: BreakerTimes? = Self.defaultBreaker
-    /// Where results of test encodes, failures and active sessions are stored.
+    /// Where results of tests, failures and active sessions are stored.
     public var state = SelectionState.standard
 
     /// Creates the defaults: GPUs in order, no limit, test encodes of at most 15 seconds, stored in the user's state.
     public init() {}
+
+    /// - Throws: `invalidArgument` with the value given and the values allowed.
+    func validate() throws(MediaError) {
+        let durations = Duration.milliseconds(1)...Duration.seconds(86400)
+        try MediaError.check(proofDeadline, in: durations, "deadline for tests of a device")
+        if let breaker {
+            try MediaError.check(breaker.failures, in: 1...1000, "number of failures that suspend a device")
+            try MediaError.check(breaker.window, in: BreakerTimes.allowedTimes, "time window of device failures")
+            try MediaError.check(breaker.pause, in: BreakerTimes.allowedTimes, "pause of a device")
+            try MediaError.check(breaker.longestPause, in: BreakerTimes.allowedTimes, "longest pause of a device")
+        }
+        if let sessionsPerDevice {
+            try MediaError.check(sessionsPerDevice, in: 1...1000, "number of sessions of a device")
+        }
+    }
 
     /// Reports environment variables with invalid values, which the library ignores and a program should reject at its
     /// start.

@@ -56,13 +56,16 @@ package struct DeviceStanding: Sendable, Hashable {
     package struct Session: Sendable, Hashable {
         /// The process ID.
         package var process: Int
-        /// The codec that it encodes to.
+        /// The codec that it encodes to or decodes.
         package var codec: String
-        /// The luma samples that it encodes per second.
+        /// The luma samples that it encodes or decodes per second.
         package var sampleRate: Double
+        /// Whether it decodes.
+        package var isDecoding: Bool
 
         /// Describes a session.
-        package init(process: Int, codec: String, sampleRate: Double) {
+        package init(process: Int, codec: String, sampleRate: Double, isDecoding: Bool = false) {
+            self.isDecoding = isDecoding
             self.process = process
             self.codec = codec
             self.sampleRate = sampleRate
@@ -78,18 +81,20 @@ package struct DeviceStanding: Sendable, Hashable {
         let fingerprint = DeviceFingerprint(node, helperPath: nil)
         let board = DeviceBoard(state: options.state)
         let cache = ProofCache(state: options.state)
-        sessions = board.uses(of: fingerprint.device).map {
-            Session(process: $0.process, codec: $0.codec, sampleRate: $0.sampleRate)
+        sessions = [false, true].flatMap { isDecoding in
+            board.uses(of: fingerprint.device, decoding: isDecoding).map {
+                Session(process: $0.process, codec: $0.codec, sampleRate: $0.sampleRate, isDecoding: isDecoding)
+            }
         }
         if isTried { verdict = Self.verdict(node, fingerprint, cache, options) }
         let times = options.breaker ?? BreakerTimes()
         let now = WallClock.now
-        let value = board.breaker(fingerprint.device, .h264)
+        let value = board.breaker(fingerprint.device, .encoding(.h264))
         let state: Breaker.State =
             switch value.state(at: now, times) {
             case .closed(let failures): .closed(failures: failures)
             case .open(let end): .open(remaining: end - now)
-            case .halfOpen: .halfOpen(isTried: board.isTried(fingerprint.device, .h264))
+            case .halfOpen: .halfOpen(isTried: board.isTried(fingerprint.device, .encoding(.h264)))
             }
         breaker = Breaker(state: state, openings: value.openings, reason: value.reason)
         proofs = cache.all(at: now).filter { $0.device == fingerprint.device }
@@ -104,7 +109,7 @@ package struct DeviceStanding: Sendable, Hashable {
         let start = WallClock.now
         var configuration = EncoderConfiguration(width: 1920, height: 1080)
         configuration.codec = .h264
-        let key = ProofCache.Key(device: fingerprint, configuration: ConfigurationClass(configuration, .h264))
+        let key = ProofCache.Key(device: fingerprint, subject: ConfigurationClass(configuration, .h264).description)
         var failure: MediaError?
         do throws(MediaError) {
             // The reason of a failed test encode already contains the driver's messages.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import CLinux
+import EncoderIPC
+import MediaTypes
 package import RenderNodes
 package import VAAPI
 
@@ -19,9 +21,11 @@ package struct DeviceFacts: Sendable, Hashable {
     package var search: DriverSearch?
     /// Whether helper processes are sandboxed.
     package var isSandboxed = true
+    /// Whether the GPU is to decode; otherwise, it is to encode.
+    package var isForDecoding = false
 
     /// Collects the facts from the result of a survey and searches for driver files. Loads no driver.
-    package init(_ node: RenderNode) {
+    package init(_ node: RenderNode, isForDecoding: Bool = false) {
         self.init(
             path: node.path,
             kernelDriver: node.kernelDriver,
@@ -29,6 +33,7 @@ package struct DeviceFacts: Sendable, Hashable {
             huC: node.huC,
             search: node.kernelDriver.map { DriverSearch(kernelDriver: $0) }
         )
+        self.isForDecoding = isForDecoding
         isSandboxed = linux_environment("VATOOLBOX_SANDBOX").map { String(cString: $0) } != "off"
     }
 
@@ -62,6 +67,29 @@ extension DeviceFacts {
     var driverName: String? {
         guard let search else { return nil }
         return search.installed.first.flatMap(DriverDescription.name(ofFile:)) ?? search.names.first
+    }
+
+    /// The helper program that loads its driver.
+    var helper: HelperProgram { isForDecoding ? .decoding : .encoding }
+
+    /// The remedy that always remains.
+    var elsewhere: [String] {
+        isForDecoding
+            ? ["decode on another GPU or on the CPU: vatoolbox decode --decoder software ..."]
+            : ["encode on another GPU or on the CPU: vatoolbox encode --device software ..."]
+    }
+
+    /// The diagnosis if no VA-API driver supports the task with the kernel driver; `nil` if it is not known.
+    func lackOfVAAPI(_ kernelDriver: String, _ found: String) -> Diagnosis? {
+        guard let reason = KernelDriversWithoutVAAPI.reason(kernelDriver, isForDecoding: isForDecoding) else {
+            return nil
+        }
+        let task = isForDecoding ? "decoding" : "encoding"
+        return Diagnosis(
+            isForDecoding ? .noVAAPIDecoder : .noVAAPIEncoder,
+            "\(found). No VA-API driver supports \(task) with the kernel driver \(kernelDriver): \(reason)",
+            remedies: elsewhere
+        )
     }
 
     /// Returns ways to use another driver for the same GPU.

@@ -25,7 +25,7 @@ extension Diagnosis {
             }
         case .killed, .exited:
             guard failure.stage != nil else {
-                self.init(.helperMismatch, failure.sentence, remedies: HelperProgram.encoding.remediesForAnother)
+                self.init(.helperMismatch, failure.sentence, remedies: device.helper.remediesForAnother)
                 return
             }
             if case .loading(let file) = failure.stage, case .killed(_, "SIGBUS") = failure.cause {
@@ -36,7 +36,7 @@ extension Diagnosis {
             }
         case .deadline:
             guard failure.stage != nil else {
-                self.init(.helperFailed, failure.sentence, remedies: HelperProgram.encoding.remediesForAnother)
+                self.init(.helperFailed, failure.sentence, remedies: device.helper.remediesForAnother)
                 return
             }
             self.init(misbehaviour: .driverHung, of: failure.file, failure.sentence, on: device)
@@ -47,7 +47,7 @@ extension Diagnosis {
             if remedies.isEmpty {
                 remedies =
                     failure.stage == nil
-                    ? HelperProgram.encoding.remediesForAnother : device.remediesForMisbehaviour(of: failure.file)
+                    ? device.helper.remediesForAnother : device.remediesForMisbehaviour(of: failure.file)
             }
         }
     }
@@ -72,20 +72,16 @@ extension Diagnosis {
                 remedies: [
                     "check whether the kernel has lost the GPU: sudo dmesg | grep -iE 'gpu hang|reset|i915|xe|amdgpu'",
                     "create the container again: device numbers may have changed since it was created",
-                ] + Self.anotherEncoder
+                ] + device.elsewhere
             )
         } else if let search, search.installed.isEmpty {
             self.init(withoutDriver: search, on: device)
         } else if let search, let name = search.forcedName, search.isForOtherGPU {
             self.init(otherGPU: name, search, sentence, on: device)
-        } else if let search, let reason = KernelDriversWithoutEncoder.reason(search.kernelDriver),
-            search.forcedName == nil
+        } else if let search, search.forcedName == nil,
+            let lack = device.lackOfVAAPI(search.kernelDriver, sentence)
         {
-            self.init(
-                .noVAAPIEncoder,
-                "\(sentence). No VA-API driver supports encoding with the kernel driver \(search.kernelDriver): \(reason)",
-                remedies: Self.anotherEncoder
-            )
+            self = lack
         } else if start == .refused {
             self.init(refusedStartOf: file, sentence, on: device)
         } else if start == .otherVersion {
@@ -114,12 +110,8 @@ extension Diagnosis {
     /// Diagnoses a missing driver file.
     private init(withoutDriver search: DriverSearch, on device: DeviceFacts) {
         let found = "no driver file was found: libva looked for \(search.files.joined(separator: ", "))"
-        if let reason = KernelDriversWithoutEncoder.reason(search.kernelDriver), search.forcedName == nil {
-            self.init(
-                .noVAAPIEncoder,
-                "\(found). No VA-API driver supports encoding with the kernel driver \(search.kernelDriver): \(reason)",
-                remedies: Self.anotherEncoder
-            )
+        if search.forcedName == nil, let lack = device.lackOfVAAPI(search.kernelDriver, found) {
+            self = lack
         } else if let name = search.forcedName, !search.fitting.contains(name) {
             self.init(
                 .driverNameWrong,
@@ -182,9 +174,6 @@ extension Diagnosis {
                 + device.withoutSandbox
         )
     }
-
-    /// The remaining remedy for a GPU that does not encode.
-    static let anotherEncoder = ["encode on another GPU or on the CPU: vatoolbox encode --device software ..."]
 }
 
 // MARK: - Drivers that misbehave
@@ -212,7 +201,7 @@ extension DeviceFacts {
         let update = (search?.package).map { ["update the driver: sudo apt-get install --only-upgrade \($0)"] } ?? []
         return otherDrivers(than: name) + update
             + ["check whether the kernel has lost the GPU: sudo dmesg | grep -iE 'gpu hang|reset|i915|xe|amdgpu'"]
-            + withoutSandbox + Diagnosis.anotherEncoder
+            + withoutSandbox + elsewhere
     }
 
     /// The remedy of running without the sandbox. The helper's sandbox may block something that an untested driver

@@ -7,11 +7,11 @@ import RenderNodes
 import VAAPI
 
 extension Diagnosis {
-    /// Diagnoses the error of a GPU encoder, from its creation, its test encode or its work.
+    /// Diagnoses the error of a GPU encoder or decoder, from its creation, its test or its work.
     ///
     /// An error that already has remedies was diagnosed before and is returned unchanged.
     ///
-    /// - Parameter codec: The codec of the encoder; `nil` if no encoder was requested from the driver.
+    /// - Parameter codec: The codec; `nil` if nothing was requested from the driver.
     package init(_ error: MediaError, on device: DeviceFacts, of codec: VideoCodec?) {
         guard error.remedies.isEmpty else {
             self.init(error.cause ?? .other, error.message, remedies: error.remedies)
@@ -39,6 +39,8 @@ extension Diagnosis {
             self.init(misbehaviour: .driverHung, of: nil, "the driver does not answer: \(error.message)", on: device)
         case .driverCallFailed?:
             self.init(.driverCallFailed, error.message, remedies: device.remediesForMisbehaviour(of: nil))
+        case .driverWithoutCodec? where device.isForDecoding:
+            self.init(lackOfDecoder: error, on: device)
         case .driverWithoutCodec?, .gpuWithoutEncoder?:
             self.init(
                 lackOfEncoder: error.cause == .gpuWithoutEncoder,
@@ -65,7 +67,7 @@ extension Diagnosis {
                 .deviceBusy,
                 error.message,
                 remedies: ["wait until a session on the GPU ends, or use another GPU: vatoolbox probe"]
-                    + Self.anotherEncoder
+                    + device.elsewhere
             )
         case .suspended:
             self.init(
@@ -78,7 +80,11 @@ extension Diagnosis {
             self.init(
                 .proofFailed,
                 error.message,
-                remedies: ["see which combinations work on the GPU: vatoolbox probe --exhaustive"]
+                remedies: [
+                    device.isForDecoding
+                        ? "see which tests the GPU passes: vatoolbox probe"
+                        : "see which combinations work on the GPU: vatoolbox probe --exhaustive"
+                ]
                     + device.remediesForMisbehaviour(of: nil)
             )
         default:
@@ -97,13 +103,13 @@ extension Diagnosis {
         on device: DeviceFacts
     ) -> [String] {
         switch cause {
-        case .sizeOutOfRange:
-            ["scale the pictures to a supported size: vatoolbox encode --size 1280x720 ..."] + anotherEncoder
+        case .sizeOutOfRange where !device.isForDecoding:
+            ["scale the pictures to a supported size: vatoolbox encode --size 1280x720 ..."] + device.elsewhere
         case .profileMissing:
-            ["let the encoder choose the profile: vatoolbox encode without --profile"] + anotherEncoder
+            ["let the encoder choose the profile: vatoolbox encode without --profile"] + device.elsewhere
         case .entrypointMissing:
             ["let the driver choose the entrypoint: vatoolbox encode --low-power auto ..."] + device.fullBuild
-        case .formatMissing: anotherEncoder
+        case .formatMissing, .sizeOutOfRange: device.elsewhere
         case .outOfDescriptors: ["allow more open files: ulimit -n 65536"]
         default: remedies(forNode: cause, on: device)
         }
@@ -135,46 +141,69 @@ extension Diagnosis {
             "the driver (\(vendor)) lists "
             + (decodes ? "\(codec.name) for decoding only" : "no profile of \(codec.name)")
         let isMesa = vendor.contains("Mesa")
-        if let kernelDriver = device.kernelDriver, let reason = KernelDriversWithoutEncoder.reason(kernelDriver) {
+        if let kernelDriver = device.kernelDriver,
+            let reason = KernelDriversWithoutVAAPI.reason(kernelDriver, isForDecoding: false)
+        {
             self.init(
                 .noVAAPIEncoder,
                 "\(found), and the kernel driver is \(kernelDriver): \(reason)",
-                remedies: Self.anotherEncoder
+                remedies: device.elsewhere
             )
         } else if let pci = device.pci, AMDWithoutEncoder.contains(pci) {
             self.init(
                 .gpuWithoutEncoder,
                 "\(found), and the GPU, \(device.gpuName) (Navi 24), has no encoder",
-                remedies: Self.anotherEncoder
+                remedies: device.elsewhere
             )
         } else if codec == .hevc {
             self.init(
                 .gpuWithoutEncoder,
                 "\(found): the GPU has no encoder for it, or this build of the driver omits it",
-                remedies: (device.isIntel ? device.fullBuild : []) + Self.anotherEncoder
+                remedies: (device.isIntel ? device.fullBuild : []) + device.elsewhere
             )
         } else if isMesa, !decodes || device.isAMD {
             self.init(
                 .driverWithoutCodec,
                 "\(found): this build of Mesa omits the codec, as some distributions do because of patents. All AMD "
                     + "GPUs with a video encoder support H.264, so the GPU is probably not the reason",
-                remedies: [
-                    "on Debian and Ubuntu, install the distribution's build: "
-                        + "sudo apt-get install --reinstall mesa-va-drivers",
-                    "on Fedora, with RPM Fusion: sudo dnf swap mesa-va-drivers mesa-va-drivers-freeworld",
-                    "on openSUSE, with Packman: sudo zypper install --from packman Mesa-libva",
-                    "in a container, use an image based on Debian or Ubuntu, whose drivers have the codec",
-                ]
+                remedies: Self.completeBuildsOfMesa
             )
         } else if device.isIntel {
             self.init(
                 .driverWithoutCodec,
                 "\(found): the GPU has an encoder, but the driver's free build does not support it on GPUs before Skylake",
-                remedies: device.fullBuild + Self.anotherEncoder
+                remedies: device.fullBuild + device.elsewhere
             )
         } else {
-            self.init(.gpuWithoutEncoder, "\(found): the GPU has no encoder for it", remedies: Self.anotherEncoder)
+            self.init(.gpuWithoutEncoder, "\(found): the GPU has no encoder for it", remedies: device.elsewhere)
         }
+    }
+}
+
+extension Diagnosis {
+    fileprivate static let completeBuildsOfMesa = [
+        "on Debian and Ubuntu, install the distribution's build: sudo apt-get install --reinstall mesa-va-drivers",
+        "on Fedora, with RPM Fusion: sudo dnf swap mesa-va-drivers mesa-va-drivers-freeworld",
+        "on openSUSE, with Packman: sudo zypper install --from packman Mesa-libva",
+        "in a container, use an image based on Debian or Ubuntu, whose drivers have the codec",
+    ]
+
+    /// Diagnoses a driver that lists no decoder for a stream.
+    ///
+    /// - Parameter error: Names the driver and what it lacks; `allowed` is what it decodes.
+    fileprivate init(lackOfDecoder error: MediaError, on device: DeviceFacts) {
+        let decodes = error.allowed ?? "nothing"
+        // Mesa is the driver that distributions build without H.264 and HEVC. All AMD GPUs of this century decode H.264.
+        let omits = error.message.contains("Mesa") && !decodes.contains("H264") && !decodes.contains("HEVC")
+        let guess =
+            omits
+            ? "this build of Mesa omits the codecs, as some distributions do because of patents"
+            : "it decodes \(decodes)"
+        self.init(
+            .driverWithoutCodec,
+            "\(error.message): \(guess)",
+            remedies: (omits ? Self.completeBuildsOfMesa : []) + device.elsewhere
+        )
     }
 }
 
@@ -200,7 +229,7 @@ extension Diagnosis {
                 .rateControlMissing,
                 error.message,
                 remedies: ["use a mode that the driver has, such as constant quantizers: vatoolbox encode --qp 26 ..."]
-                    + device.fullBuild + Self.anotherEncoder
+                    + device.fullBuild + device.elsewhere
             )
         }
     }
@@ -233,7 +262,7 @@ extension Diagnosis {
 }
 
 extension MediaError {
-    /// Returns the error of an encoder for that codec with its diagnosis on that GPU.
+    /// Returns the error of an encoder or decoder for that codec with its diagnosis on that GPU.
     package func diagnosed(on device: DeviceFacts?, of codec: VideoCodec) -> MediaError {
         guard let device else { return self }
         let diagnosis = Diagnosis(self, on: device, of: codec)

@@ -2,11 +2,13 @@
 
 import RenderNodes
 
-/// Kernel drivers of GPUs, real and virtual, on which no VA-API driver encodes.
-enum KernelDriversWithoutEncoder {
-    /// Returns the reason why a kernel driver has no encoder; `nil` if the kernel driver is not listed.
-    static func reason(_ name: String) -> String? {
-        switch name {
+/// Kernel drivers of GPUs, real and virtual, on which no VA-API driver encodes or decodes.
+enum KernelDriversWithoutVAAPI {
+    /// Returns the reason why a kernel driver has no encoder, or no decoder; `nil` if the kernel driver is not listed.
+    static func reason(_ name: String, isForDecoding: Bool) -> String? {
+        let decodes = ["nouveau", "nvidia-drm", "nvidia"].contains(name)
+        if decodes, isForDecoding { return nil }
+        return switch name {
         case "nouveau": "Mesa's driver for it can only decode, on old GPUs"
         case "nvidia-drm", "nvidia":
             "NVIDIA's VA-API driver decodes only; NVIDIA's encoder is NVENC, which VAToolbox does not support"
@@ -15,7 +17,7 @@ enum KernelDriversWithoutEncoder {
             "it is the display of a virtual machine or of the firmware"
         case "ast", "mgag200", "udl", "gud": "it is a display device without a GPU"
         case "panfrost", "panthor", "lima", "v3d", "vc4", "etnaviv", "msm", "tegra", "asahi", "powervr":
-            "the encoder of such a chip is a V4L2 device, which VA-API does not cover"
+            "the \(isForDecoding ? "decoder" : "encoder") of such a chip is a V4L2 device, which VA-API does not cover"
         default: nil
         }
     }

@@ -3,14 +3,14 @@
 import Glibc
 package import MediaTypes
 
-/// The stored result of a test encode.
+/// The stored result of a test encode or test decode.
 package struct ProofRecord: Sendable, Hashable {
     /// Whether the test passed.
     package var isPassed: Bool
-    /// Whether the pictures were decoded and compared, if the test passed.
+    /// Whether pictures were compared, if the test passed.
     package var isDecoded: Bool
-    /// The stage that failed.
-    package var stage: TestEncode.Stage?
+    /// The name of the stage that failed: a ``TestEncode/Stage`` or ``TestDecode/Stage``.
+    package var stage: String?
     /// The reason for the failure, as text.
     package var reason: String
     /// The cause of the failure, unless only the output was wrong.
@@ -19,7 +19,7 @@ package struct ProofRecord: Sendable, Hashable {
     package var driver: String
     /// The short name of the device.
     package var device: String
-    /// The configuration class that was tested.
+    /// The class of configurations or streams that was tested.
     package var configuration: String
     /// The time of the test, in seconds since 1970.
     package var time: Double
@@ -40,12 +40,13 @@ package struct ProofRecord: Sendable, Hashable {
 struct ProofCache: Sendable {
     let state: SelectionState
 
-    /// The subject of a proof: the device fingerprint and the class of a configuration.
+    /// The subject of a proof: the device fingerprint and the class of a configuration or stream
+    /// (``DeviceTest/subject``).
     struct Key: Sendable, Hashable {
         var device: DeviceFingerprint
-        var configuration: ConfigurationClass
+        var subject: String
 
-        fileprivate var text: String { "\(device.text)\nconfiguration \(configuration)" }
+        fileprivate var text: String { "\(device.text)\nconfiguration \(subject)" }
         fileprivate var name: String { "proofs/\(Fingerprint.of(text))" }
     }
 
@@ -96,7 +97,7 @@ extension ProofRecord {
         self.init(
             isPassed: verdict != "failed",
             isDecoded: verdict == "decoded",
-            stage: record["stage"].flatMap(TestEncode.Stage.init(rawValue:)),
+            stage: record["stage"],
             reason: record["reason"] ?? "",
             cause: record["cause"].map(MediaError.Cause.init(rawValue:)),
             driver: record["driver"] ?? "",
@@ -111,7 +112,7 @@ extension ProofRecord {
             "kind": "proof", "verdict": isPassed ? (isDecoded ? "decoded" : "parsed") : "failed", "reason": reason,
             "driver": driver, "device": device, "configuration": configuration, "time": "\(time)",
         ])
-        record["stage"] = stage?.rawValue
+        record["stage"] = stage
         record["cause"] = cause?.rawValue
         return record
     }

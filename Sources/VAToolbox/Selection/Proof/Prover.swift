@@ -1,47 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import EncoderIPC
-import Logging
 import MediaTypes
 
-/// Determines whether a device supports a configuration: from a stored proof, or else by a test encode.
+/// Determines whether a device fulfils a request: from a stored proof, or else by a test.
 struct Prover: Sendable {
     let cache: ProofCache
     let deadline: Duration
-    let verifier: (any SampleVerifier)?
-    /// Creates encoders for test encodes that cannot harm this process.
-    let factory: any EncoderFactory
+    private let task: DeviceTask
+    /// Whether pictures must have been compared, as a session requires that can decode the output of an encoder.
+    private let requiresDecoding: Bool
 
-    /// - Parameters:
-    ///   - helpers: Defines the helper program. Test encodes have their own helpers, because a helper in which an
-    ///     encoder has failed may affect other encoders.
-    ///   - logger: Receives the logs of these helpers; `nil` leaves them to `helpers`.
-    init(
-        _ identity: EncoderIdentity,
-        _ options: DeviceOptions,
-        helpers: HelperPool,
-        logger: Logger? = nil
-    ) throws(MediaError) {
-        var own = HelperPool.Options()
-        own.path = helpers.options.path
-        own.log = helpers.options.log
-        var deadlines = RemoteEncoderFactory.Deadlines()
-        deadlines.start = options.proofDeadline / 2
-        (deadlines.creation, deadlines.call) = (options.proofDeadline / 2, options.proofDeadline / 2)
-        let factory = RemoteEncoderFactory(
-            identity,
-            pool: try HelperPool(own),
-            deadlines: deadlines,
-            logger: logger
-        )
-        self.init(options, factory: factory)
-    }
-
-    init(_ options: DeviceOptions, factory: any EncoderFactory) {
+    init(_ options: DeviceOptions, _ task: DeviceTask) {
         cache = ProofCache(state: options.state)
         deadline = options.proofDeadline
-        verifier = options.verifier
-        self.factory = factory
+        self.task = task
+        requiresDecoding = options.verifier != nil || task.isDecoding
     }
 
     /// The result for a device and configuration.
@@ -65,7 +38,7 @@ struct Prover: Sendable {
     ///   - isTrial: Whether a test is required, regardless of stored results.
     ///   - refusal: The reason why a test is not allowed; `nil` if it is.
     func verdict(
-        _ configuration: EncoderConfiguration,
+        _ test: some DeviceTest,
         _ key: ProofCache.Key,
         isTrial: Bool,
         unless refusal: MediaError? = nil
@@ -76,30 +49,24 @@ struct Prover: Sendable {
         defer { lock?.release() }
         // The previous owner of the lock may have stored the result.
         if !isTrial, let known = known(key) { return known }
-        return attempt(configuration, key)
+        return attempt(test, key)
     }
 
     private func known(_ key: ProofCache.Key) -> Verdict? {
         guard let proof = cache.proof(key, at: WallClock.now) else { return nil }
         if !proof.isPassed { return .refuted(proof) }
-        return proof.isDecoded || verifier == nil ? .proved(proof) : nil
+        return proof.isDecoded || !requiresDecoding ? .proved(proof) : nil
     }
 
-    private func attempt(_ configuration: EncoderConfiguration, _ key: ProofCache.Key) -> Verdict {
-        let test = TestEncode(
-            factory: factory,
-            patience: deadline,
-            frameCount: configuration.proofFrameCount,
-            verifier: verifier
-        )
-        let result = test.result(of: configuration.forProof)
+    private func attempt(_ test: some DeviceTest, _ key: ProofCache.Key) -> Verdict {
+        let result = test.run()
         var proof = ProofRecord(
             isPassed: true,
             isDecoded: false,
             reason: "",
-            driver: result.encoderName ?? "",
+            driver: result.driver,
             device: key.device.device,
-            configuration: key.configuration.description,
+            configuration: key.subject,
             time: WallClock.now
         )
         switch result.ending {
@@ -126,20 +93,23 @@ struct Prover: Sendable {
 
     /// Returns the error for a device that did not pass its test.
     func refusal(_ proof: ProofRecord, isKnown: Bool) -> MediaError {
-        let stage = proof.stage.map { " at \($0.rawValue)" } ?? ""
+        let stage = proof.stage.map { " at \($0)" } ?? ""
         let now = WallClock.now
         let known =
             " (\(Self.text(now - proof.time)) ago; the next attempt is in \(Self.text(proof.end - now)))"
         return MediaError(
             .proofFailed,
-            "a test encode failed\(stage): \(proof.reason)\(isKnown ? known : "")",
+            "a \(task.testName) failed\(stage): \(proof.reason)\(isKnown ? known : "")",
             cause: proof.cause ?? .proofFailed,
             // The diagnosis of the error adds the remedies for a known cause.
             remedies: proof.cause == nil
-                ? ["see what works with the driver: vatoolbox probe --exhaustive"]
+                ? [task.isDecoding ? Self.probe : Self.exhaustiveProbe]
                     + (isKnown ? ["try it again now: vatoolbox probe --reset"] : []) : []
         )
     }
+
+    private static let probe = "see which tests the driver passes: vatoolbox probe"
+    private static let exhaustiveProbe = "see what works with the driver: vatoolbox probe --exhaustive"
 
     private static func text(_ seconds: Double) -> String {
         let whole = max(Int(seconds.rounded()), 0)
@@ -148,7 +118,7 @@ struct Prover: Sendable {
 }
 
 extension MediaError {
-    /// The cause of a test encode error; `nil` if only the output was wrong.
+    /// The cause of an error in a test; `nil` if only the output was wrong.
     fileprivate var causeOfDriver: Cause? {
         if let cause { return cause }
         if code == .deadlineExceeded { return .driverHung }

@@ -71,7 +71,7 @@ extension TestEncode.Ending {
 
 extension MediaError {
     /// The error of a helper that has ended, without its path and status, which do not concern the driver.
-    fileprivate var withoutHelper: MediaError {
+    var withoutHelper: MediaError {
         var error = self
         if let call, !call.hasPrefix("va") { (error.call, error.status) = (nil, nil) }
         return error

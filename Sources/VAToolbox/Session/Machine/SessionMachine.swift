@@ -152,7 +152,7 @@ struct SessionMachine {
     }
 
     /// Reports an outcome to the current candidate; does nothing if all are given up.
-    mutating func tell(_ outcome: EncoderSelection.EncoderOutcome) {
+    mutating func tell(_ outcome: CandidateOutcome) {
         guard selection.candidates.indices.contains(attempts.candidate) else { return }
         actions.append(.tell(candidate: attempts.candidate, outcome))
     }

@@ -48,7 +48,7 @@ extension SessionMachine {
         case resume(WaiterID, Result<FrameDisposition, MediaError>)
         case report(SessionEvent)
         /// Reports an outcome to the candidate.
-        case tell(candidate: Int, EncoderSelection.EncoderOutcome)
+        case tell(candidate: Int, CandidateOutcome)
         case endSamples(SamplesEnd)
     }
 
