@@ -14,11 +14,14 @@ final class DamageRecord: Sendable {
         /// The samples since the last call of ``takeNew(upTo:)``, in the order of the complaints, each with the first one.
         var new: [(tag: UInt32, message: String)] = []
         var known: Set<UInt32> = []
+        /// The known samples in the order of their first complaints; the oldest one is replaced.
+        var order: [UInt32] = []
+        var oldest = 0
         var isListening = false
         var failure: MediaError?
     }
 
-    /// The number of damaged samples that are remembered.
+    /// The number of damaged samples that are remembered, the latest ones.
     private static let limit = 1024
 
     private let state = Mutex(State())
@@ -38,8 +41,15 @@ final class DamageRecord: Sendable {
         if Self.harmless.contains(where: message.hasPrefix) { return }
         state.withLock { state in
             guard state.isListening else { return }
-            if state.known.count >= Self.limit { state.known.removeAll() }
-            if state.known.insert(tag).inserted { state.new.append((tag, message)) }
+            guard state.known.insert(tag).inserted else { return }
+            state.new.append((tag, message))
+            if state.order.count < Self.limit {
+                state.order.append(tag)
+            } else {
+                state.known.remove(state.order[state.oldest])
+                state.order[state.oldest] = tag
+                state.oldest = (state.oldest + 1) % Self.limit
+            }
         }
     }
 
