@@ -42,6 +42,13 @@ struct PictureShape: WireStructure, Hashable, Sendable {
 extension PixelBuffer.Description {
     /// The format and size.
     var shape: PictureShape { PictureShape(format: format, width: width, height: height) }
+
+    /// The description with as many captions as fit into a message, whole triplets: far more than ATSC A/53 allows.
+    var fittingWire: PixelBuffer.Description {
+        var description = self
+        description.attachments.limitCaptions()
+        return description
+    }
 }
 
 extension DecoderIdentity: WireStructure {
@@ -73,4 +80,23 @@ extension DecoderProperties: WireStructure {
 extension FormatDescription {
     /// An initial value for reading.
     static var blank: FormatDescription { FormatDescription(codec: .h264, width: 0, height: 0, parameterSets: []) }
+
+    /// Checks that the parameter sets fit into a message.
+    ///
+    /// - Throws: `unsupported` with their number and size.
+    func checkFitsWire() throws(MediaError) {
+        let longest = parameterSets.map(\.count).max() ?? 0
+        let total = parameterSets.reduce(0) { $0 + $1.count }
+        guard
+            parameterSets.count > WireLimits.parameterSets || longest > WireLimits.parameterSetBytes
+                || total > WireLimits.parameterSetTotal
+        else { return }
+        throw MediaError(
+            .unsupported,
+            "the parameter sets are too many or too long for a decoder in a helper process",
+            given: "\(parameterSets.count) with \(total) bytes, the longest with \(longest) bytes",
+            allowed: "at most \(WireLimits.parameterSets) with \(WireLimits.parameterSetTotal) bytes, "
+                + "each with at most \(WireLimits.parameterSetBytes) bytes"
+        )
+    }
 }

@@ -10,9 +10,13 @@ enum WireLimits {
     /// `cc_data` of one picture; ATSC A/53 part 4 allows 31 triplets.
     static let captionBytes = PixelAttachments.maximumCaptionBytes
     static let regionsOfInterest = PixelAttachments.maximumRegionsOfInterest
-    /// HEVC has 16 video, 16 sequence and 64 picture parameter sets.
-    static let parameterSets = 96
-    static let parameterSetBytes = 32768
+    /// H.264 has 32 sequence parameter sets with as many extensions, and 256 picture parameter sets; HEVC has 96 sets, but
+    /// a file may store several for each identifier.
+    static let parameterSets = 512
+    /// The longest one that a file can store.
+    static let parameterSetBytes = 65535
+    /// All of them, with room in the message for everything else.
+    static let parameterSetTotal = MessageHeader.maximumPayload - 16384
     static let pixelFormats = 16
     /// H.273 has 18.
     static let matrices = 32

@@ -45,6 +45,12 @@ public enum FieldOrder: UInt8, Sendable, Hashable, CaseIterable {
 }
 
 extension PixelAttachments {
+    /// Removes captions beyond ``maximumCaptionBytes``, in whole triplets.
+    package mutating func limitCaptions() {
+        guard captions.count > Self.maximumCaptionBytes else { return }
+        captions.removeLast(captions.count - (Self.maximumCaptionBytes - Self.maximumCaptionBytes % 3))
+    }
+
     /// Checks the number of entries.
     ///
     /// - Throws: `invalidArgument` if there are more entries than any encoder supports.

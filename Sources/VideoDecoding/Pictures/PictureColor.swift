@@ -96,6 +96,8 @@ extension PictureColor {
         if ffmpeg_is_interlaced(frame.frame) != 0 {
             attachments.fieldOrder = ffmpeg_is_top_field_first(frame.frame) != 0 ? .topFirst : .bottomFirst
         }
+        // libavcodec joins the captions of all messages; no encoder or helper process takes that many.
+        attachments.limitCaptions()
         return attachments
     }
 

@@ -30,6 +30,7 @@ package final class RemoteDecoder: DecoderBackend {
     ) throws(MediaError) {
         try options.validate()
         try Self.check(request.formatDescription, identity.codec)
+        try request.formatDescription.checkFitsWire()
         let ring = try SampleRing(byteCount: CodedRing.byteCount(for: request.formatDescription))
         let slots = DecodedSlots(limit: options.pictureLimit, report: options.starvation)
         let ledger = SampleLedger(ring: ring, slots: slots, output: request.output)
@@ -165,6 +166,8 @@ package final class RemoteDecoder: DecoderBackend {
     /// Writes the data of a sample to the ring.
     private func order(_ numbered: DecoderSample) throws(MediaError) -> SampleOrder {
         let sample = numbered.sample
+        let isNew = sample.formatDescription != format
+        if isNew { try sample.formatDescription.checkFitsWire() }
         return SampleOrder(
             number: numbered.number,
             offset: try write(sample.data),
@@ -175,7 +178,7 @@ package final class RemoteDecoder: DecoderBackend {
             isKeyFrame: sample.isKeyFrame,
             isReference: sample.isReference,
             isDropped: sample.isDropped,
-            formatDescription: sample.formatDescription == format ? nil : sample.formatDescription,
+            formatDescription: isNew ? sample.formatDescription : nil,
             formatDescriptionChanged: sample.formatDescriptionChanged
         )
     }

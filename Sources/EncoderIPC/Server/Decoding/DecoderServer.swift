@@ -156,7 +156,7 @@ final class DecoderServer: Sendable {
         let notice = PictureNotice(
             number: picture.number,
             slot: slot.number,
-            picture: description,
+            picture: description.fittingWire,
             isDamaged: picture.isDamaged
         )
         try channel.send(DecoderHelperMessage.picture(notice))
