@@ -6,7 +6,7 @@ import Synchronization
 /// The decoders of a ``DecompressionSession`` on a thread of its own, and the calls that wait for them.
 ///
 /// Which samples another decoder has to decode again is up to ``DecodingWindow``; when a decoder is given up, up to
-/// ``DecoderAttempts``. This actor carries it out.
+/// ``DecoderAttempts``. This actor carries it out. ``FrameDelivery`` passes on what decoders return.
 actor DecodingCore {
     typealias Outcome = Result<Void, MediaError>
 
@@ -41,7 +41,7 @@ actor DecodingCore {
     private nonisolated let isCancelled = Atomic(false)
     private nonisolated let lastID = Atomic<UInt64>(0)
     private nonisolated let report: @Sendable (DecompressionEvent?) -> Void
-    private nonisolated let outbox = DecoderOutbox()
+    private nonisolated let delivery: FrameDelivery
     private let options: DecompressionOptions
     private let candidates: [DecoderCandidate]
     /// What cannot be used, and the candidates that were given up, with the reasons.
@@ -49,9 +49,6 @@ actor DecodingCore {
     private var givenUp: [DecoderDescription.Rejection] = []
     /// The reason why the previous candidate was given up.
     private var lastVerdict: MediaError?
-    private var attempts: DecoderAttempts
-    private var window: DecodingWindow
-    private var repeatable: RepeatableSamples
     private var instance: Instance?
     private var nextInstance = 0
     /// The format of the last decoder.
@@ -60,9 +57,9 @@ actor DecodingCore {
     private var lastSubmitted: Int64 = -1
     private var phase = Phase.running
     private var waiting: [Waiting] = []
-    private(set) var statistics = DecompressionStatistics()
     private(set) var description: DecoderDescription?
 
+    nonisolated var statistics: DecompressionStatistics { delivery.statistics }
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// - Parameter report: Receives the session's events; `nil` after the last one.
@@ -77,15 +74,13 @@ actor DecodingCore {
         (candidates, excluded) = (selection.candidates, selection.rejected)
         self.options = options
         self.report = report
-        attempts = DecoderAttempts(creations: options.creationAttempts, failures: options.consecutiveFailures)
-        window = DecodingWindow(mostBytes: options.replayByteLimit)
-        repeatable = RepeatableSamples(mostBytes: options.replayByteLimit, logger: options.logger)
         queue = SampleQueue(
             marks: ((options.waitingFrames + 1) / 2, options.waitingFrames - 1),
             byteCount: { _ in 1 },
             onCaughtUp: { owner.object.map { core in _ = Task { await core.acceptWaiting() } } },
             onAbandoned: { owner.object?.cancel() }
         )
+        delivery = FrameDelivery(options: options, queue: queue, report: report)
         owner.object = self
     }
 }
@@ -163,11 +158,7 @@ extension DecodingCore {
         resumeAll(Self.finishedError)
         try drain()
         if instance != nil { tell(.completed) }
-        tell(.left)
-        phase = .finished
-        instance = nil
-        queue.end(.finished)
-        report(nil)
+        end(.finished, .finished, Self.finishedError)
     }
 
     /// Ends everything at once; safe on any thread, and without waiting for the decoder.
@@ -179,17 +170,23 @@ extension DecodingCore {
 
     private func fail(_ error: MediaError) {
         guard case .running = phase else { return }
-        phase = .failed(error)
+        end(.failed(error), .failed(error), error)
+    }
+
+    private func end(_ phase: Phase, _ samplesEnd: SamplesEnd, _ error: MediaError) {
+        self.phase = phase
         tell(.left)
-        instance = nil
-        queue.end(.failed(error))
+        delivery.end()
+        queue.end(samplesEnd)
         resumeAll(error)
         report(nil)
+        // Last: the release of a decoder that is stuck takes a while.
+        releaseDecoder()
     }
 
     /// Reports an outcome to the current candidate.
     private func tell(_ outcome: CandidateOutcome) {
-        if candidates.indices.contains(attempts.candidate) { candidates[attempts.candidate].outcome(outcome) }
+        candidate?.outcome(outcome)
     }
 
     /// Waits until what was learned about the devices is recorded.
@@ -219,26 +216,28 @@ extension DecodingCore {
 extension DecodingCore {
     private func accept(_ call: Waiting) throws(MediaError) {
         if call.sample.isDropped {
-            statistics.skippedSamples += 1
+            delivery.update { $0.statistics.skippedSamples += 1 }
             return
         }
         do {
             _ = try call.sample.accessUnitLayout()
         } catch {
-            window.addUnusable(call.sample)
+            delivery.update { $0.window.addUnusable(call.sample) }
             throw error
         }
         let isLate = options.start.map { call.sample.presentationTime < $0 } ?? false
         let isShown = call.isShown && !isLate
         if !isShown || options.skipsDisposableSamples, call.sample.isDisposable {
-            statistics.skippedSamples += 1
+            delivery.update { $0.statistics.skippedSamples += 1 }
             return
         }
-        statistics.acceptedSamples += 1
-        let number = window.add(call.sample, isShown: isShown, token: call.token)
-        if options.devicePictureLimit > 0 { repeatable.add(number, call.sample) }
+        delivery.update { state in
+            state.statistics.acceptedSamples += 1
+            let number = state.window.add(call.sample, isShown: isShown, token: call.token)
+            state.repeatable?.add(number, call.sample)
+        }
         try fatally { () throws(MediaError) in try submit() }
-        window.releaseExcess()
+        delivery.update { $0.window.releaseExcess() }
     }
 
     /// Carries out work of which every error ends the session.
@@ -256,35 +255,34 @@ extension DecodingCore {
     /// - Throws: The error of the session if no candidate is left.
     private func submit() throws(MediaError) {
         while let next = try nextSample() {
-            if isCancelled.load(ordering: .acquiring) { throw Self.cancellation }
             try call { (decoder) throws(MediaError) in try decoder.decode(next) }
             guard instance != nil else { continue }
-            window.accepted(next.number)
             instance?.wasDrained = false
-            if next.number <= lastSubmitted { statistics.repeatedSamples += 1 }
+            let isRepeated = next.number <= lastSubmitted
             lastSubmitted = max(lastSubmitted, next.number)
+            delivery.update { state in
+                state.window.accepted(next.number)
+                if isRepeated { state.statistics.repeatedSamples += 1 }
+            }
         }
     }
 
     /// The next sample for the decoder, which is created if there is none; `nil` if it has all, or cannot begin yet.
     private func nextSample() throws(MediaError) -> DecoderSample? {
         if instance == nil {
-            guard let start = restart() else { return nil }
-            guard let format = window.entry(start)?.sample?.formatDescription else { return nil }
+            guard let start = delivery.restart() else { return nil }
+            guard let format = delivery.update({ $0.window.entry(start)?.sample?.formatDescription }) else {
+                return nil
+            }
             try create(for: format.isUsable ? format : lastFormat, repeating: Int(max(lastSubmitted - start + 1, 0)))
         }
-        if instance?.wasDrained == true, let next = window.next, next.access != .closed, restart() == nil { return nil }
-        return window.next.flatMap { next in next.sample.map { DecoderSample(number: next.number, sample: $0) } }
-    }
-
-    /// Leaves what cannot be decoded again, and returns where decoding begins.
-    private func restart() -> Int64? {
-        let start = window.restart
-        for entry in window.begin(at: start) {
-            statistics.lostFrames += 1
-            report(.lost(presentationTime: entry.presentationTime))
+        if instance?.wasDrained == true, let next = delivery.update({ $0.window.next }), next.access != .closed,
+            delivery.restart() == nil
+        {
+            return nil
         }
-        return start
+        let next = delivery.update { $0.window.next }
+        return next.flatMap { next in next.sample.map { DecoderSample(number: next.number, sample: $0) } }
     }
 
     /// Takes every picture out of the decoder.
@@ -292,12 +290,12 @@ extension DecodingCore {
         try fatally { () throws(MediaError) in
             repeat {
                 try submit()
-                if window.isSettled || instance == nil { return }
+                if delivery.update({ $0.window.isSettled }) || instance == nil { return }
                 try call { (decoder) throws(MediaError) in try decoder.drain() }
             } while instance == nil
             instance?.wasDrained = true
         }
-        noteMissing(window.settleAll())
+        delivery.settleAll()
     }
 }
 
@@ -309,37 +307,27 @@ extension DecodingCore {
     /// - Throws: The error of the last candidate.
     private func create(for format: FormatDescription, repeating count: Int) throws(MediaError) {
         var verdict = DecoderSelection(candidates: [], rejected: excluded).emptyError
-        while attempts.candidate < candidates.count {
+        while let candidate = candidate {
             if isCancelled.load(ordering: .acquiring) { throw Self.cancellation }
-            let candidate = candidates[attempts.candidate]
             nextInstance += 1
-            let (id, outbox) = (nextInstance, outbox)
+            let (id, delivery) = (nextInstance, delivery)
             let request = DecoderRequest(
                 formatDescription: format,
                 isLowLatency: options.isLowLatency,
                 threadCount: options.threadCount,
                 devicePictureLimit: options.devicePictureLimit
             ) { [weak self] output in
-                if outbox.add(output, of: id) { Task { [weak self] in await self?.collectLater() } }
+                if delivery.receive(output, from: id) { Task { [weak self] in await self?.replaceFailed() } }
             }
+            delivery.begin(id) { candidate.outcome(.produced) }
             do throws(MediaError) {
                 let decoder = try candidate.factory.makeDecoder(request)
-                let identity = candidate.factory.identity
-                instance = Instance(id: id, decoder: decoder, identity: identity)
-                statistics.createdDecoders += 1
-                let description = DecoderDescription(
-                    identity: identity,
-                    properties: decoder.properties,
-                    reason: reason(for: candidate),
-                    rejected: excluded + givenUp,
-                    proof: candidate.proof()
-                )
-                self.description = description
+                instance = Instance(id: id, decoder: decoder, identity: candidate.factory.identity)
                 lastFormat = format
-                attempts.created()
-                report(.decoderCreated(description))
+                noteCreated(decoder, of: candidate)
                 return
             } catch {
+                delivery.end()
                 verdict = note(error, of: candidate.factory.identity, whileCreating: true, repeating: count)
             }
         }
@@ -364,25 +352,54 @@ extension DecodingCore {
         return reason
     }
 
-    /// Calls the decoder and handles its output. If it fails, there is no decoder afterwards.
+    /// The current candidate; `nil` if all are given up.
+    private var candidate: DecoderCandidate? {
+        let index = delivery.update { $0.attempts.candidate }
+        return index < candidates.count ? candidates[index] : nil
+    }
+
+    private func noteCreated(_ decoder: any DecoderBackend, of candidate: DecoderCandidate) {
+        let description = DecoderDescription(
+            identity: candidate.factory.identity,
+            properties: decoder.properties,
+            reason: reason(for: candidate),
+            rejected: excluded + givenUp,
+            proof: candidate.proof()
+        )
+        self.description = description
+        delivery.update { state in
+            state.statistics.createdDecoders += 1
+            state.attempts.created()
+        }
+        report(.decoderCreated(description))
+    }
+
+    /// Calls the decoder. If it fails, there is no decoder afterwards.
     ///
     /// - Throws: The error of the session if the last candidate is given up.
     private func call(_ work: (any DecoderBackend) throws(MediaError) -> Void) throws(MediaError) {
         guard let instance else { return }
-        outbox.enter()
-        var failure: MediaError?
-        do throws(MediaError) { try work(instance.decoder) } catch { failure = error }
-        failure = collect(failure)
-        if let failure { try replace(instance, after: failure) }
+        if isCancelled.load(ordering: .acquiring) { throw Self.cancellation }
+        var failure = delivery.enter()
+        if failure == nil { do throws(MediaError) { try work(instance.decoder) } catch { failure = error } }
+        let reported = delivery.leave()
+        guard let failure = failure ?? reported else { return }
+        if isCancelled.load(ordering: .acquiring) { throw Self.cancellation }
+        try replace(instance, after: failure)
     }
 
     /// Gives up a decoder that has failed.
     private func replace(_ failed: Instance, after failure: MediaError) throws(MediaError) {
-        instance = nil
-        let start = window.restart ?? lastSubmitted + 1
+        releaseDecoder()
+        let start = delivery.update { $0.window.restart } ?? lastSubmitted + 1
         let count = Int(max(lastSubmitted - start + 1, 0))
         let verdict = note(failure, of: failed.identity, whileCreating: false, repeating: count)
-        if attempts.candidate >= candidates.count { throw final(verdict) }
+        if candidate == nil { throw final(verdict) }
+    }
+
+    private func releaseDecoder() {
+        delivery.end()
+        instance = nil
     }
 
     private func note(
@@ -391,13 +408,15 @@ extension DecodingCore {
         whileCreating: Bool,
         repeating count: Int
     ) -> MediaError {
-        statistics.failedDecoders += 1
-        let failed = attempts.candidate
-        let error = error.diagnosed(on: candidates[failed].facts, of: identity.codec)
-        candidates[failed].outcome(.failed(error, whileCreating: whileCreating))
-        let verdict = attempts.failed(error, whileCreating: whileCreating, identity)
+        let candidate = candidate
+        let error = error.diagnosed(on: candidate?.facts, of: identity.codec)
+        candidate?.outcome(.failed(error, whileCreating: whileCreating))
+        let verdict = delivery.update { state in
+            state.statistics.failedDecoders += 1
+            return state.attempts.failed(error, whileCreating: whileCreating, identity)
+        }
         if let verdict {
-            candidates[failed].outcome(.left)
+            candidate?.outcome(.left)
             lastVerdict = verdict
             givenUp.append(
                 DecoderDescription.Rejection(
@@ -412,71 +431,12 @@ extension DecodingCore {
         return verdict ?? error
     }
 
-    /// Handles output that a decoder has delivered outside of any call.
-    private func collectLater() {
-        guard case .running = phase else { return }
-        outbox.enter()
-        guard let failure = collect(nil), let instance else { return }
+    /// Replaces a decoder that has reported a failure outside of any call.
+    private func replaceFailed() {
+        guard case .running = phase, let instance, let failure = delivery.leave() else { return }
         try? fatally { () throws(MediaError) in
             try replace(instance, after: failure)
             try submit()
-        }
-    }
-
-    /// Handles what the decoder has delivered.
-    ///
-    /// - Returns: The failure of the call, or the one that the decoder has reported.
-    private func collect(_ failure: MediaError?) -> MediaError? {
-        var failure = failure
-        while let outputs = outbox.takeOrLeave() {
-            for (id, output) in outputs where id == instance?.id {
-                switch output {
-                case .picture(let picture): take(picture)
-                case .damaged(let number, let error):
-                    window.noteDamage(from: number)
-                    // After decoding again, it is reported again.
-                    guard let entry = window.entry(number), !entry.isReturned, entry.isShown else { continue }
-                    statistics.damagedSamples += 1
-                    report(.damaged(presentationTime: entry.presentationTime, error))
-                case .failed(let error): failure = failure ?? error
-                }
-            }
-        }
-        return failure
-    }
-
-    private func take(_ picture: DecodedPicture) {
-        let result = window.returned(picture.number, isDamaged: picture.isDamaged)
-        noteMissing(result.missing)
-        guard let entry = result.entry else { return }
-        if result.wasMissing { statistics.samplesWithoutFrame -= 1 }
-        attempts.returnedFrame()
-        if instance?.hasProduced == false {
-            instance?.hasProduced = true
-            tell(.produced)
-        }
-        guard entry.isShown else {
-            statistics.hiddenFrames += 1
-            return
-        }
-        repeatable.protect(picture)
-        statistics.returnedFrames += 1
-        if result.isDamaged { statistics.damagedFrames += 1 }
-        let frame = DecodedFrame(
-            buffer: picture.buffer,
-            presentationTime: entry.presentationTime,
-            duration: entry.duration,
-            isKeyFrame: entry.isKeyFrame,
-            isDamaged: result.isDamaged,
-            token: entry.token
-        )
-        queue.append([frame])
-    }
-
-    private func noteMissing(_ entries: [DecodingWindow.Entry]) {
-        for entry in entries {
-            statistics.samplesWithoutFrame += 1
-            report(.withoutFrame(presentationTime: entry.presentationTime))
         }
     }
 }
@@ -484,38 +444,4 @@ extension DecodingCore {
 extension FormatDescription {
     /// Whether a decoder can begin with these parameter sets. Those of a damaged stream may be unreadable.
     fileprivate var isUsable: Bool { (try? decoderConfigurationRecord()) != nil }
-}
-
-/// The output of decoders that the core has not handled yet.
-private final class DecoderOutbox: Sendable {
-    private struct State {
-        var outputs: [(id: Int, output: DecoderOutput)] = []
-        /// Whether the core will look for output anyway.
-        var isAttended = false
-    }
-
-    private let state = Mutex(State())
-
-    /// - Returns: Whether the core must be told.
-    func add(_ output: DecoderOutput, of id: Int) -> Bool {
-        state.withLock { state in
-            state.outputs.append((id, output))
-            return !state.isAttended && state.outputs.count == 1
-        }
-    }
-
-    /// Announces that the core will look for output.
-    func enter() { state.withLock { $0.isAttended = true } }
-
-    /// Takes the output; `nil` if there is none, and the core must be told of the next one.
-    func takeOrLeave() -> [(id: Int, output: DecoderOutput)]? {
-        state.withLock { state in
-            if state.outputs.isEmpty {
-                state.isAttended = false
-                return nil
-            }
-            defer { state.outputs.removeAll() }
-            return state.outputs
-        }
-    }
 }

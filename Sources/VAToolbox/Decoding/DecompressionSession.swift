@@ -117,7 +117,7 @@ public final class DecompressionSession: Sendable {
     public var decoder: DecoderDescription? { get async { await core.description } }
 
     /// The counters of the session.
-    public var statistics: DecompressionStatistics { get async { await core.statistics } }
+    public var statistics: DecompressionStatistics { get async { core.statistics } }
 
     /// Submits a sample to the decoder.
     ///

@@ -18,10 +18,12 @@ import Testing
 
     private func session(
         _ scripts: [DecoderScript],
-        _ options: DecompressionOptions = .init()
+        _ options: DecompressionOptions = .init(),
+        usesThread: Bool = false
     ) async throws -> DecompressionSession {
         let candidates = scripts.enumerated().map { index, script in
-            DecoderCandidate(factory: ModelDecoderFactory(script: script, name: "model \(index)"), reason: "a test")
+            let factory = ModelDecoderFactory(script: script, name: "model \(index)", usesThread: usesThread)
+            return DecoderCandidate(factory: factory, reason: "a test")
         }
         return try await DecompressionSession(
             formatDescription: ModelStream.format,
@@ -34,9 +36,10 @@ import Testing
         _ stream: ModelStream,
         on scripts: [DecoderScript],
         _ options: DecompressionOptions = .init(),
-        flushingAfter flushes: Set<Int> = []
+        flushingAfter flushes: Set<Int> = [],
+        usesThread: Bool = false
     ) async throws -> Played {
-        let session = try await session(scripts, options)
+        let session = try await session(scripts, options, usesThread: usesThread)
         let consumer = Task { [frames = session.frames] in
             var played = Played()
             do throws(MediaError) { for try await frame in frames { played.frames.append(frame) } } catch {
@@ -68,7 +71,12 @@ import Testing
         }
         var random = SplitMix(seed ^ 77)
         let flushes = Set((0..<random.below(3)).map { _ in random.below(stream.samples.count) })
-        let played = try await play(stream, on: [script, DecoderScript()], flushingAfter: flushes)
+        let played = try await play(
+            stream,
+            on: [script, DecoderScript()],
+            flushingAfter: flushes,
+            usesThread: seed % 2 == 1
+        )
         #expect(played.error == nil)
         #expect(played.frames.map(\.presentationTime) == stream.times(flushingAfter: flushes))
         #expect(script.violations.isEmpty)

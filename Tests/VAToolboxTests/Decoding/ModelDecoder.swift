@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import BitstreamSyntax
+import Dispatch
 import MediaTypes
 import Synchronization
 import TestSupport
@@ -55,6 +56,8 @@ final class DecoderScript: Sendable {
 struct ModelDecoderFactory: DecoderFactory {
     var script: DecoderScript
     var name = "model"
+    /// Whether pictures come on another thread, for which no call but `drain` waits.
+    var usesThread = false
 
     var identity: DecoderIdentity { DecoderIdentity(name: name, codec: .h264) }
 
@@ -70,7 +73,7 @@ struct ModelDecoderFactory: DecoderFactory {
         switch script.note(.create) {
         case .refuses: throw Self.error
         case .refusesForGood: throw Self.permanentError
-        default: return ModelDecoder(request, script, name: name)
+        default: return ModelDecoder(request, script, name: name, usesThread: usesThread)
         }
     }
 }
@@ -88,8 +91,10 @@ private final class ModelDecoder: DecoderBackend {
     private var held: [(time: MediaTime, picture: DecodedPicture)] = []
     /// Whether it has failed, which its caller does not know yet.
     private var hasFailed = false
+    private let queue: DispatchQueue?
 
-    init(_ request: DecoderRequest, _ script: DecoderScript, name: String) {
+    init(_ request: DecoderRequest, _ script: DecoderScript, name: String, usesThread: Bool) {
+        queue = usesThread ? DispatchQueue(label: "model") : nil
         self.request = request
         self.script = script
         properties = DecoderProperties(name: name)
@@ -139,11 +144,19 @@ private final class ModelDecoder: DecoderBackend {
         default: break
         }
         show(all: true)
+        queue?.sync {}
         last = nil
     }
 
     private func show(all: Bool) {
         held.sort { $0.time < $1.time }
-        while held.count > (all ? 0 : Self.delay) { request.output(.picture(held.removeFirst().picture)) }
+        while held.count > (all ? 0 : Self.delay) {
+            let (picture, output) = (held.removeFirst().picture, request.output)
+            guard let queue else {
+                output(.picture(picture))
+                continue
+            }
+            queue.async { output(.picture(picture)) }
+        }
     }
 }
