@@ -32,8 +32,6 @@ actor DecodingCore {
         let identity: DecoderIdentity
         /// Whether it can only continue at a random access point, because it was drained.
         var wasDrained = false
-        /// Whether it has returned a picture.
-        var hasProduced = false
     }
 
     nonisolated let queue: SampleQueue<DecodedFrame>

@@ -36,7 +36,8 @@ public struct DecompressionOptions: Sendable {
     /// The pictures of a decoder in a helper that may be in memory, 1...128: those that the caller holds, and those on the
     /// way. If the caller holds all of them, decoding waits for a release.
     public var pictureLimit = 12
-    /// Failures of a decoder before the session gives it up: attempts to create it, 1...1000, ...
+    /// Failures of a decoder before the session gives it up, unless two missed deadlines with fewer than 250 frames in
+    /// between come first: attempts to create it, 1...1000, ...
     public var creationAttempts = 5
     /// ... and failures in a row without a frame in between, 1...1000.
     public var consecutiveFailures = 20

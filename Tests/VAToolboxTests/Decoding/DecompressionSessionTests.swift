@@ -105,6 +105,19 @@ import Testing
         #expect(played.statistics.repeatedSamples > 0)
     }
 
+    /// A decoder that always hangs would otherwise cost twenty deadlines.
+    @Test func twoMissedDeadlinesAreEnough() async throws {
+        let stream = ModelStream(seed: 3)
+        let bad = DecoderScript { call, _ in if case .decode(7) = call { .missesDeadline } else { nil } }
+        let played = try await play(stream, on: [bad, DecoderScript()])
+        #expect(played.frames.map(\.presentationTime) == stream.times)
+        #expect(played.statistics.failedDecoders == 2)
+        let verdict = played.events.compactMap { event -> String? in
+            if case .decoderFailed(_, let error, _) = event { error.message } else { nil }
+        }.last
+        #expect(verdict?.contains("given up after 2 missed deadlines with few or no frames in between") == true)
+    }
+
     @Test func aPermanentRefusalIsNotRepeated() async throws {
         let refusing = DecoderScript { _, _ in .refusesForGood }
         let played = try await play(ModelStream(seed: 1), on: [refusing, DecoderScript()])

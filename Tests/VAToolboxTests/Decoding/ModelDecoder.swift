@@ -25,6 +25,8 @@ final class DecoderScript: Sendable {
         case isDamaged
         /// The data of the sample is damaged, and there is no picture.
         case hasNoPicture
+        /// The call throws that a deadline has passed.
+        case missesDeadline
     }
 
     private struct State {
@@ -106,6 +108,7 @@ private final class ModelDecoder: DecoderBackend {
         switch fault {
         case .refuses: throw ModelDecoderFactory.error
         case .refusesForGood: throw ModelDecoderFactory.permanentError
+        case .missesDeadline: throw MediaError(.deadlineExceeded, "the model hangs")
         case .failsLater:
             hasFailed = true
             let output = request.output
