@@ -89,11 +89,20 @@ public protocol DecoderBackend: AnyObject {
     /// Returns every picture that the decoder still holds. When the call returns, ``DecoderRequest/output`` has
     /// received all of them. The next sample must be at a random access point.
     func drain() throws(MediaError)
+
+    /// Ends the call in progress and every later one with `cancelled`, so that nobody waits for a decoder that is stuck.
+    /// The default does nothing: a call ends by itself.
+    ///
+    /// Safe to call on any thread, also while another one is inside a call, but not inside ``DecoderRequest/output``. It
+    /// never blocks, and may be called after the decoder was released.
+    var cancel: @Sendable () -> Void { get }
 }
 
 extension DecoderBackend {
     /// Returns 0: the decoder returns its own memory.
     public var copiedPictures: Int { 0 }
+    /// Does nothing: a call ends by itself.
+    public var cancel: @Sendable () -> Void { {} }
 }
 
 /// The actual properties of a decoder.

@@ -40,6 +40,8 @@ actor DecodingCore {
     private nonisolated let lastID = Atomic<UInt64>(0)
     private nonisolated let report: @Sendable (DecompressionEvent?) -> Void
     private nonisolated let delivery: FrameDelivery
+    /// Ends the call of the decoder, if there is one.
+    private nonisolated let interruption = Mutex<(@Sendable () -> Void)?>(nil)
     private let options: DecompressionOptions
     private let candidates: [DecoderCandidate]
     /// What cannot be used, and the candidates that were given up, with the reasons.
@@ -163,7 +165,11 @@ extension DecodingCore {
     nonisolated func cancel() {
         guard !isCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }
         queue.end(.cancelled(Self.cancellation))
-        Task { await fail(Self.cancellation) }
+        // Not on this thread: it may be that of the decoder's output.
+        Task {
+            interruption.withLock { $0 }?()
+            await fail(Self.cancellation)
+        }
     }
 
     private func fail(_ error: MediaError) {
@@ -320,6 +326,8 @@ extension DecodingCore {
             delivery.begin(id) { candidate.outcome(.produced) }
             do throws(MediaError) {
                 let decoder = try candidate.factory.makeDecoder(request)
+                let cancel = decoder.cancel
+                interruption.withLock { $0 = cancel }
                 instance = Instance(id: id, decoder: decoder, identity: candidate.factory.identity)
                 lastFormat = format
                 noteCreated(decoder, of: candidate)
@@ -397,6 +405,7 @@ extension DecodingCore {
 
     private func releaseDecoder() {
         delivery.end()
+        interruption.withLock { $0 = nil }
         instance = nil
     }
 

@@ -165,6 +165,7 @@ public final class DecompressionSession: Sendable {
     }
 
     /// Ends the session. The iteration of ``frames`` throws `cancelled` immediately, and frames that were not consumed are
-    /// discarded; calls throw `cancelled` when the decoder has returned from the call that it is in.
+    /// discarded. Calls throw `cancelled`: at once if the decoder is in a helper process, even if it is stuck there;
+    /// otherwise when it has returned from the call that it is in.
     public func cancel() { core.cancel() }
 }

@@ -9,7 +9,7 @@ package import MediaTypes
 /// thread.
 package final class RemoteDecoder: DecoderBackend {
     package let properties: DecoderProperties
-    /// Ends the call in progress and all later ones with `cancelled`, and the output. Safe to call on any thread.
+    /// Ends the call in progress and all later ones with `cancelled`, and the output.
     package let cancel: @Sendable () -> Void
 
     private let codec: VideoCodec
