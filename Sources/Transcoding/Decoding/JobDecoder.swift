@@ -88,7 +88,7 @@ struct DecoderPlan: Sendable {
         var options = DecompressionOptions()
         options.helpers = helpers
         options.logger = logger
-        options.pictureLimit = JobDecoder.pictureLimit
+        options.heldFrames = JobDecoder.heldFrames
         if choice == .auto {
             options.policy = .devices(nodes, software: true)
             return await JobDecoder.preferring(format, options, encoders: nodes, notify)
@@ -117,17 +117,15 @@ extension VideoTrack {
 
 /// The decoder of a job: libavcodec in this process, or a session.
 final class JobDecoder: Sendable {
-    /// The pictures in a helper's memory. An encoder on a GPU holds about ten.
-    static let pictureLimit = 24
-    /// Those that are on their way, and not held yet.
-    private static let picturesOnTheWay = 6
+    /// The pictures in a helper's memory that the job holds. An encoder on a GPU holds about ten.
+    static let heldFrames = 16
 
     /// The session, which ``attach(to:)`` has the reader use; `nil` for libavcodec in this process.
     private let session: DecompressionSession?
     private let first: DecoderDescription?
     private let reason: String
     private let encoders: [String]
-    private let pictures = HeldPictures(limit: JobDecoder.pictureLimit - JobDecoder.picturesOnTheWay)
+    private let pictures = HeldPictures(limit: JobDecoder.heldFrames)
     private let notify: @Sendable (DecompressionEvent) -> Void
     private let failures = Mutex<[DecoderFailure]>([])
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 public import BitstreamSyntax
+import EncoderIPC
 public import Logging
 public import MediaTypes
 import RenderNodes
@@ -51,6 +52,33 @@ public struct DecoderDescription: Sendable {
 }
 
 extension DecoderCandidate {
+    /// Returns a candidate whose decoders also report to a session when they wait for pictures.
+    func reportingStarvation(to report: @escaping @Sendable (DecoderStarvation) -> Void) -> DecoderCandidate {
+        if var gated = factory as? GatedDecoderFactory {
+            var inner = self
+            inner.factory = gated.inner
+            gated.inner = inner.reportingStarvation(to: report).factory
+            var candidate = self
+            candidate.factory = gated
+            return candidate
+        }
+        guard let factory = factory as? RemoteDecoderFactory else { return self }
+        var options = factory.options
+        let own = options.starvation
+        options.starvation = { starvation in
+            own(starvation)
+            report(starvation)
+        }
+        var candidate = self
+        candidate.factory = RemoteDecoderFactory(
+            factory.identity,
+            pool: factory.pool,
+            options: options,
+            logger: factory.logger
+        )
+        return candidate
+    }
+
     /// libavcodec on the CPU.
     ///
     /// - Parameters:

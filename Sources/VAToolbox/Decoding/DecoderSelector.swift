@@ -25,12 +25,10 @@ struct DecoderSelector {
         var selection = DecoderSelection(candidates: [], rejected: choice.rejected)
         for node in choice.nodes {
             let identity = VAAPIDecoderFactory(device: node.path, codec: format.codec).identity
-            var remote = RemoteDecoderFactory.Options()
-            remote.pictureLimit = options.pictureLimit
             let factory = RemoteDecoderFactory(
                 identity,
                 pool: options.helpers,
-                options: remote,
+                options: options.remoteOptions,
                 logger: options.logger
             )
             var candidate = DecoderCandidate(factory: factory, reason: choice.reason)
@@ -56,6 +54,19 @@ struct DecoderSelector {
         if !hardware.candidates.isEmpty { return "the CPU is the fallback for the GPUs" }
         return hardware.rejected.isEmpty ? "no GPU" : hardware.rejected.map(\.description).joined(separator: "; ")
     }
+}
+
+extension DecompressionOptions {
+    /// The options of decoders in helper processes: they have memory for the frames of the consumer, and for those that a
+    /// flush takes out of the decoder before the consumer gets any.
+    fileprivate var remoteOptions: RemoteDecoderFactory.Options {
+        var options = RemoteDecoderFactory.Options()
+        options.pictureLimit = waitingFrames + heldFrames + Self.mostPicturesInDecoder
+        return options
+    }
+
+    /// Reordered pictures of H.264 and HEVC (16), samples that may be on the way to a helper (8), and one that is copied.
+    private static let mostPicturesInDecoder = 25
 }
 
 /// The decoders that a session may use, in order, and the rejected ones with the reasons.

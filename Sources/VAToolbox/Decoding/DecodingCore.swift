@@ -71,7 +71,10 @@ actor DecodingCore {
     ) {
         let owner = WeakReference<DecodingCore>()
         lastFormat = format
-        (candidates, excluded) = (selection.candidates, selection.rejected)
+        candidates = selection.candidates.map { candidate in
+            candidate.reportingStarvation { report(.starvation($0)) }
+        }
+        excluded = selection.rejected
         self.options = options
         self.report = report
         queue = SampleQueue(

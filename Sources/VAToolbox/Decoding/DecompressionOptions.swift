@@ -31,11 +31,16 @@ public struct DecompressionOptions: Sendable {
     /// The presentation time of the first frame to return, for exact seeking: frames before it are decoded only if others
     /// may refer to them. `nil` to return all.
     public var start: MediaTime?
-    /// The frames that may wait for the consumer before ``DecompressionSession/decode(_:isShown:token:)`` waits, 1...1000.
+    /// The frames that may wait for the consumer before ``DecompressionSession/decode(_:isShown:token:)`` waits, 1...32.
     public var waitingFrames = 8
-    /// The pictures of a decoder in a helper that may be in memory, 1...128: those that the caller holds, and those on the
-    /// way. If the caller holds all of them, decoding waits for a release.
-    public var pictureLimit = 12
+    /// The frames that the consumer may hold at a time, 1...64, in addition to those that wait for it.
+    ///
+    /// A frame is held as long as anything refers to its ``DecodedFrame/buffer``. The memory of a decoder in a helper
+    /// process is limited: enough for these frames and those that wait, and for what the decoder itself holds. If the
+    /// consumer holds more, the decoder may have to wait for it, which ``DecompressionEvent/starvation(_:)`` reports. A
+    /// decoder that has waited too long (`RemoteDecoderFactory.Deadlines.release`, 45 seconds) is given up for the next
+    /// one, and finally for the CPU, whose memory is not limited. No frame is lost.
+    public var heldFrames = 8
     /// Failures of a decoder before the session gives it up, unless two missed deadlines with fewer than 250 frames in
     /// between come first: attempts to create it, 1...1000, ...
     public var creationAttempts = 5
@@ -55,8 +60,8 @@ public struct DecompressionOptions: Sendable {
         try devices.validate()
         try MediaError.check(devicePictureLimit, in: 0...128, "number of frames on a GPU")
         try MediaError.check(threadCount, in: 0...64, "number of threads")
-        try MediaError.check(waitingFrames, in: 1...1000, "number of waiting frames")
-        try MediaError.check(pictureLimit, in: 1...128, "number of pictures in memory")
+        try MediaError.check(waitingFrames, in: 1...32, "number of waiting frames")
+        try MediaError.check(heldFrames, in: 1...64, "number of held frames")
         try MediaError.check(creationAttempts, in: 1...1000, "number of attempts to create a decoder")
         try MediaError.check(consecutiveFailures, in: 1...1000, "number of failures")
         try MediaError.check(replayByteLimit, in: 0...Int.max, "size of the samples that are kept")
@@ -91,6 +96,9 @@ public enum DecompressionEvent: Sendable {
     /// The frame of a sample is lost, because a decoder failed and the samples to which this one refers had been
     /// released (``DecompressionOptions/replayByteLimit``).
     case lost(presentationTime: MediaTime)
+    /// A decoder in a helper process waits because its consumer holds all of its pictures
+    /// (``DecompressionOptions/heldFrames``), or goes on after such a wait. Waits of less than a second are not reported.
+    case starvation(DecoderStarvation)
 }
 
 /// The counters of a ``DecompressionSession``.

@@ -83,7 +83,7 @@ extension ProcessTests {
                 try take.decode(pictures(20))
                 try take.decoder.drain()
             }
-            #expect(error?.code == .unavailable && error?.isPermanent == false)
+            #expect(error?.code == .unavailable && error?.isPermanent == true)
             #expect(take.outputs.errors.isEmpty)
             try other.decode(pictures(4))
             try other.decoder.drain()

@@ -302,6 +302,9 @@ import Testing
         let changes: [(name: String, change: (inout DecompressionOptions) -> Void)] = [
             ("number of threads", { $0.threadCount = 65 }),
             ("number of waiting frames", { $0.waitingFrames = 0 }),
+            ("number of waiting frames", { $0.waitingFrames = 33 }),
+            ("number of held frames", { $0.heldFrames = 0 }),
+            ("number of held frames", { $0.heldFrames = 65 }),
             ("number of attempts", { $0.creationAttempts = 0 }),
             ("number of failures", { $0.consecutiveFailures = 1001 }),
             ("size of the samples", { $0.replayByteLimit = -1 }),

@@ -248,7 +248,8 @@ extension SampleLedger {
                         "all pictures of the decoder are in use, and none was released in time",
                         given: "\(options.pictureLimit) pictures",
                         allowed: "\(limit)",
-                        isPermanent: false
+                        // Another helper with as much memory would come to the same end.
+                        isPermanent: true
                     )
                 } catch {
                     // No fault of the helper: other connections to it go on.

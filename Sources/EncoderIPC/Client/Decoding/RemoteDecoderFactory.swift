@@ -19,7 +19,7 @@ public struct RemoteDecoderFactory: DecoderFactory {
         /// memory does not count.
         public var call = Duration.seconds(45)
         /// The longest time that a call waits while this process holds all pictures. The call then fails with
-        /// `unavailable`, and the helper is not ended.
+        /// `unavailable`, permanently: this process holds more than it said. The helper is not ended.
         public var release = Duration.seconds(45)
 
         /// Creates the defaults: 10, 20, 45 and 45 seconds.

@@ -293,7 +293,7 @@ struct GatedFactory: EncoderFactory {
 
 /// Creates decoders on a device behind its gate.
 struct GatedDecoderFactory: DecoderFactory {
-    let inner: any DecoderFactory
+    var inner: any DecoderFactory
     let gate: DeviceGate
     let tests: DecodingTests
 
