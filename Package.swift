@@ -226,7 +226,7 @@ let package = Package(
         // A helper for tests, whose encoders crash, abort and hang.
         .executableTarget(
             name: "FaultyHelper",
-            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes", "TestSupport"],
+            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes", "TestSupport", "VideoDecoding"],
             path: "Tests/FaultyHelper",
             swiftSettings: strict
         ),
@@ -370,8 +370,8 @@ let package = Package(
         .testTarget(
             name: "VAToolboxTests",
             dependencies: [
-                "BitstreamSyntax", "EncoderIPC", "MediaTypes", "RenderNodes", "ScriptedHelper", "TestSupport",
-                "VAToolbox", "VAToolboxHelper", metrics, metricsForTests,
+                "BitstreamSyntax", "EncoderIPC", "FaultyHelper", "MediaTypes", "RenderNodes", "ScriptedHelper",
+                "TestSupport", "VAToolbox", "VAToolboxDecodingHelper", "VAToolboxHelper", metrics, metricsForTests,
             ],
             swiftSettings: strict
         ),

@@ -19,6 +19,7 @@ import TestSupport
             EchoDecoder.Factory("echo"), EchoDecoder.Factory("reordering", depth: 3),
             EchoDecoder.Factory("threaded", depth: 3, usesThread: true),
         ]
+        services.otherDecoders = { PlannedDecoderFactory($0) }
         do {
             try HelperServer(socket: 3, services: services).run()
         } catch {
