@@ -22,7 +22,7 @@ final class SampleLedger: Sendable {
     }
 
     /// The number of samples to remember. No decoder delays a picture by so many: some samples never have one.
-    private static let mostPending = 1024
+    private static let mostPending = 8192
 
     /// The samples whose answers are pending.
     let unanswered = UnansweredOrders<Int64>()
