@@ -26,8 +26,9 @@ final class HeldPictures: Sendable {
     /// Returns a picture as it is, or a copy if too many are held.
     func admit(_ picture: PixelBuffer) throws(MediaError) -> PixelBuffer {
         switch picture.storage {
-        case .owned, .external, .file: return picture
-        case .sharedMemory, .dmaBuf, .deviceSurface: break
+        // The decoder limits those on its device itself.
+        case .owned, .external, .file, .deviceSurface: return picture
+        case .sharedMemory, .dmaBuf: break
         }
         return try state.withLock { (state) throws(MediaError) in
             state.held.removeAll { $0.object == nil }

@@ -58,7 +58,8 @@ struct DecoderPlan: Sendable {
 
     private static func pool(_ request: TranscodeRequest) throws(MediaError) -> HelperPool {
         var options = HelperPool.Options(.decoding)
-        options.encodersPerHelper = min(1 + request.outputs.count, 1000)
+        // All in one process, also while a new encoder replaces one that still has its place.
+        options.encodersPerHelper = 1000
         if let logger = request.logger ?? request.first.session.logger {
             options.log = { line in
                 logger.log(level: line.level.flatMap { Logger.Level(rawValue: $0) } ?? .info, "\(line.text)")
@@ -89,6 +90,7 @@ struct DecoderPlan: Sendable {
         options.helpers = helpers
         options.logger = logger
         options.heldFrames = JobDecoder.heldFrames
+        if !nodes.isEmpty { options.devicePictureLimit = JobDecoder.devicePictureLimit }
         if choice == .auto {
             options.policy = .devices(nodes, software: true)
             return await JobDecoder.preferring(format, options, encoders: nodes, notify)
@@ -119,6 +121,8 @@ extension VideoTrack {
 final class JobDecoder: Sendable {
     /// The pictures in a helper's memory that the job holds. An encoder on a GPU holds about ten.
     static let heldFrames = 16
+    /// The pictures that stay on the GPU: those that wait, and those that the deepest encoder holds.
+    static let devicePictureLimit = 32
 
     /// The session, which ``attach(to:)`` has the reader use; `nil` for libavcodec in this process.
     private let session: DecompressionSession?
