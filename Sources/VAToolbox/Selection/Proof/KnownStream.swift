@@ -6,7 +6,7 @@ import VideoDecoding
 
 /// A short stream whose pictures are known: 8 pictures of 320x192 with B-frames. A decoder that can be trusted with
 /// streams of its class returns exactly these pictures, because H.264 and HEVC define every sample.
-package struct KnownStream: Sendable {
+package struct KnownStream: Sendable, CustomStringConvertible {
     /// The codec.
     package let codec: VideoCodec
     /// The profile, and whether it is interlaced, such as `high` or `high interlaced`.
@@ -19,6 +19,9 @@ package struct KnownStream: Sendable {
     init(_ codec: VideoCodec, _ name: String, checksums: [UInt64], _ text: String) {
         (self.codec, self.name, self.checksums, self.text) = (codec, name, checksums, text)
     }
+
+    /// For example `h264 high interlaced`.
+    package var description: String { "\(codec.rawValue) \(name)" }
 
     /// All streams.
     package static let all = [h264Main, h264High, h264Interlaced, hevcMain, hevcMain10]
