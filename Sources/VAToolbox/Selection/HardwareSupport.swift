@@ -2,15 +2,15 @@
 
 public import BitstreamSyntax
 public import EncoderIPC
+import HardwareDecoder
 public import MediaTypes
 import RenderNodes
-import VAAPI
 
 /// The capabilities of the GPUs of this machine: the counterpart of `VTIsHardwareDecodeSupported`.
 ///
 /// Encoding support is proved by a short test encode, the same that a session runs before it uses a GPU
-/// (``DeviceOptions``). The result is stored, also for sessions. Decoding support is what a driver lists. Drivers are
-/// queried in helper processes only, so a driver that crashes or hangs is reported as unsupported.
+/// (``DeviceOptions``), and decoding support by a short test decode. The results are stored, also for sessions. Drivers run
+/// in helper processes only, so a driver that crashes or hangs is reported as unsupported.
 public enum HardwareSupport {
     /// The answer for one GPU.
     public struct Answer: Sendable {
@@ -44,11 +44,21 @@ public enum HardwareSupport {
         await encodeSupport(configuration, devices: devices).contains { $0.isSupported }
     }
 
-    /// Returns whether a GPU of this machine decodes a codec: H.264 Main or High, HEVC Main.
+    /// Returns whether a GPU of this machine decodes a codec: H.264 High, HEVC Main.
     ///
-    /// All drivers are queried again on each call, at the same time, for at most 10 seconds.
-    public static func isDecodeSupported(_ codec: VideoCodec) async -> Bool {
-        await decodeSupport(codec).contains { $0.isSupported }
+    /// This takes less than a second if the result is not stored yet; a driver that hangs costs
+    /// ``DeviceOptions/proofDeadline``.
+    public static func isDecodeSupported(_ codec: VideoCodec, devices: DeviceOptions = .init()) async -> Bool {
+        await decodeSupport(codec, devices: devices).contains { $0.isSupported }
+    }
+
+    /// Returns whether a GPU of this machine decodes streams of a format's profile and bit depth, progressive or
+    /// interlaced. A driver may still refuse the size.
+    public static func isDecodeSupported(
+        _ formatDescription: FormatDescription,
+        devices: DeviceOptions = .init()
+    ) async -> Bool {
+        await decodeSupport(formatDescription, devices: devices).contains { $0.isSupported }
     }
 
     /// Returns for each GPU of this machine whether it supports a configuration, in the order of the node numbers. A
@@ -79,26 +89,85 @@ public enum HardwareSupport {
         }
     }
 
-    /// Returns for each GPU of this machine whether it decodes a codec, in the order of the node numbers.
+    /// Returns for each GPU of this machine whether it decodes a codec (H.264 High, HEVC Main), in the order of the node
+    /// numbers. A GPU that is busy or suspended counts as unsupported, with that cause.
     ///
     /// - Parameters:
     ///   - codec: The codec to decode.
-    ///   - helpers: Defines the helper program.
-    public static func decodeSupport(_ codec: VideoCodec, helpers: HelperPool = .standard) async -> [Answer] {
-        let path = helpers.options.path
-        return await ofEachNode { node in
-            var options = RemoteDriver.Options()
-            options.helperPath = path
-            switch RemoteDriver.inspect(path: node.path, options: options) {
-            case .failed(let failure):
-                return Answer(node, Diagnosis(failure, on: DeviceFacts(node)))
-            case .reported(let report, _, _):
-                if report.decodes(codec) {
-                    return Answer(device: node.path, isSupported: true, reason: "", cause: nil, remedies: [])
-                }
-                return Answer(node, Diagnosis(.driverWithoutCodec, "its driver lists no decoder for \(codec.rawValue)"))
+    ///   - devices: The settings of the test decode, the limit of sessions per GPU, and the place of the stored state.
+    ///   - helpers: Defines the helper program, which must be one that decodes.
+    public static func decodeSupport(
+        _ codec: VideoCodec,
+        devices: DeviceOptions = .init(),
+        helpers: HelperPool = .decoding
+    ) async -> [Answer] {
+        await decodeSupport(codec, .success(KnownStream.usual(codec)), devices, helpers)
+    }
+
+    /// Returns for each GPU of this machine whether it decodes streams of a format's profile and bit depth, progressive or
+    /// interlaced, in the order of the node numbers. A driver may still refuse the size.
+    ///
+    /// - Parameters:
+    ///   - formatDescription: The format of the stream.
+    ///   - devices: The settings of the test decode, the limit of sessions per GPU, and the place of the stored state.
+    ///   - helpers: Defines the helper program, which must be one that decodes.
+    public static func decodeSupport(
+        _ formatDescription: FormatDescription,
+        devices: DeviceOptions = .init(),
+        helpers: HelperPool = .decoding
+    ) async -> [Answer] {
+        let stream: Result<KnownStream, MediaError>
+        do throws(MediaError) {
+            let found = try KnownStream.standing(for: formatDescription)
+            stream = found.map { .success($0) } ?? .failure(Self.formatRefusal)
+        } catch {
+            stream = .failure(error)
+        }
+        return await decodeSupport(formatDescription.codec, stream, devices, helpers)
+    }
+
+    private static let formatRefusal = MediaError(
+        .unsupported,
+        "this version does not decode such streams on GPUs",
+        allowed: "H.264 Baseline, Main and High, HEVC Main and Main 10, all 4:2:0",
+        cause: .formatMissing
+    )
+
+    private static func decodeSupport(
+        _ codec: VideoCodec,
+        _ stream: Result<KnownStream, MediaError>,
+        _ devices: DeviceOptions,
+        _ helpers: HelperPool
+    ) async -> [Answer] {
+        await ofEachNode { node in
+            do throws(MediaError) {
+                try proveDecoding(try stream.get(), node, devices, helpers)
+                return Answer(device: node.path, isSupported: true, reason: "", cause: nil, remedies: [])
+            } catch {
+                return Answer(node, error.diagnosed(on: DeviceFacts(node, isForDecoding: true), of: codec))
             }
         }
+    }
+
+    static func proveDecoding(
+        _ stream: KnownStream,
+        _ node: RenderNode,
+        _ devices: DeviceOptions,
+        _ helpers: HelperPool
+    ) throws(MediaError) {
+        guard let format = try stream.samples().first?.formatDescription else { return }
+        let identity = VAAPIDecoderFactory(device: node.path, codec: stream.codec).identity
+        var candidate = DecoderCandidate(factory: RemoteDecoderFactory(identity, pool: helpers), reason: "")
+        candidate.node = node
+        var options = devices
+        options.proof = .required
+        let alone = DecoderSelection(candidates: [candidate], rejected: [])
+        let tests = try DecodingTests(identity, options, helpers: helpers)
+        let selection = try alone.guarded(options, helpers.options.path, for: format) { _ in tests }
+        guard let gated = selection.candidates[0].factory as? GatedDecoderFactory else { return }
+        defer { gated.gate.leave() }
+        try gated.gate.enter(tests.test(with: stream))
+        if case .impossible(let error) = gated.gate.proof { throw error }
     }
 
     private static func configuration(_ codec: VideoCodec) -> EncoderConfiguration {
@@ -168,22 +237,4 @@ extension HardwareSupport.Answer {
             remedies: diagnosis.remedies
         )
     }
-}
-
-extension DriverReport {
-    /// Whether the driver lists a decoder (`VAEntrypointVLD`) of a codec's usual profiles.
-    fileprivate func decodes(_ codec: VideoCodec) -> Bool {
-        let names: Set<String> =
-            switch codec {
-            case .h264: ["H264Main", "H264High"]
-            case .hevc: ["HEVCMain"]
-            }
-        return profiles.contains { profile in
-            names.contains(VAAPI.Profile(rawValue: profile.number).description)
-                && profile.entrypoints.contains { $0.number == Self.bitstreamDecoder }
-        }
-    }
-
-    /// `VAEntrypointVLD`.
-    private static let bitstreamDecoder: UInt32 = 1
 }
