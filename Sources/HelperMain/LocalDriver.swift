@@ -20,7 +20,9 @@ enum LocalDriver {
         let display = try open(path, log) { try? tell(.stage(DriverStage($0))) }
         let description = try describe(display)
         try tell(.report(DriverReport(description)))
-        for encoder in description.encoders { try tell(.encoder(ask(display, encoder.profile, encoder.entrypoint))) }
+        for listed in description.encoders + description.decoders {
+            try tell(.encoder(ask(display, listed.profile, listed.entrypoint)))
+        }
         try close(display)
     }
 

@@ -38,7 +38,7 @@ package struct DriverReport: Sendable, Hashable {
         package init(number: UInt32) { self.number = number }
     }
 
-    /// The encoding capabilities for a profile and an entrypoint.
+    /// The capabilities for a profile and an entrypoint, of encoding, or of decoding H.264 or HEVC.
     package struct Encoder: Sendable, Hashable {
         /// The `VAProfile`.
         package var profile: Int32
@@ -146,9 +146,9 @@ package enum DriverStage: Sendable, Hashable {
 package enum DriverNews: Sendable, Hashable {
     /// A stage begins.
     case stage(DriverStage)
-    /// The driver has reported its name and profiles. Sent once, before its encoding capabilities.
+    /// The driver has reported its name and profiles. Sent once, before its capabilities.
     case report(DriverReport)
-    /// The driver has reported its capabilities for a listed encoder. Sent at most once for each profile and
+    /// The driver has reported its capabilities for a listed encoder or decoder. Sent at most once for each profile and
     /// entrypoint, before the driver is closed.
     case encoder(DriverReport.Encoder)
 }

@@ -38,6 +38,15 @@ public struct DriverDescription: Sendable, Hashable {
         }.filter { known.insert([Int64($0.rawValue), Int64($1.rawValue)]).inserted }
     }
 
+    /// The supported decoders of H.264 and HEVC, in the driver's order and without duplicates.
+    public var decoders: [(profile: Profile, entrypoint: Entrypoint)] {
+        var known: Set<Int32> = []
+        return profiles.filter { profile in
+            let name = profile.profile.description
+            return (name.hasPrefix("H264") || name.hasPrefix("HEVC")) && profile.entrypoints.contains(where: \.decodes)
+        }.filter { known.insert($0.profile.rawValue).inserted }.map { ($0.profile, .bitstreamDecoder) }
+    }
+
     /// The text that libva prints before the path of a file that it is about to load.
     static let announcement = "Trying to open "
 
@@ -99,6 +108,12 @@ public struct Entrypoint: RawRepresentable, Sendable, Hashable, CustomStringConv
 
     /// Wraps a value from `va.h`.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// The decoder of slices (`VAEntrypointVLD`).
+    public static let bitstreamDecoder = Entrypoint(rawValue: VAEntrypointVLD.rawValue)
+
+    /// Whether it decodes slices.
+    public var decodes: Bool { self == Self.bitstreamDecoder }
 
     /// Whether it encodes surfaces to a bitstream.
     public var encodes: Bool {

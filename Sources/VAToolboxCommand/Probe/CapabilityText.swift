@@ -16,6 +16,24 @@ extension TextPage {
         }
     }
 
+    /// Adds the profiles that are decoded, with the largest size where the driver states it.
+    mutating func addDecoders(of driver: ProbedDriver, indentation: Int) {
+        if driver.decoders.isEmpty { entry("decodes", "nothing of H.264 or HEVC", indentation: indentation) }
+        var groups: [(note: String, profiles: [String])] = []
+        for decoder in driver.decoders {
+            let note = decoder.largestSize.map { " up to \($0)" } ?? ""
+            if groups.last?.note == note {
+                groups[groups.count - 1].profiles.append("\(decoder.profile)")
+            } else {
+                groups.append((note, ["\(decoder.profile)"]))
+            }
+        }
+        for (index, group) in groups.enumerated() {
+            let words = group.profiles.joined(separator: ", ") + group.note
+            entry(index == 0 ? "decodes" : "", words, indentation: indentation)
+        }
+    }
+
     /// Adds all encoding capabilities.
     mutating func addDetails(of driver: ProbedDriver, indentation: Int) {
         for answer in driver.answers {

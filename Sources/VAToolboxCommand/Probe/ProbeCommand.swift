@@ -10,10 +10,10 @@ import VAToolbox
 struct ProbeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe",
-        abstract: "Show this machine's GPUs, drivers and encoders, and why any of them cannot be used.",
+        abstract: "Show this machine's GPUs, drivers, encoders and decoders, and why any of them cannot be used.",
         discussion: """
             Each driver is loaded in its own helper process, so a crash or hang becomes a line of the report. A short test encode \
-            verifies each driver, unless a recent result is known. Exit status: 0 success, even without a GPU or with a driver \
+            and short test decodes verify each driver, unless recent results are known. Exit status: 0 success, even without a GPU or with a driver \
             that fails; 1 with --exhaustive, if something that a driver lists for H.264 or HEVC does not work; 2 invalid \
             command line.
             """
@@ -30,7 +30,7 @@ struct ProbeCommand: ParsableCommand {
     )
     var exhaustive = false
 
-    @Flag(help: "Skip the test encode: report what the drivers list and earlier results.")
+    @Flag(help: "Skip the test encode and test decodes: report what the drivers list and earlier results.")
     var noEncode = false
 
     @Flag(help: "First discard the stored results of test encodes and the recorded GPU failures.")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import MediaTypes
 import RenderNodes
 import VAAPI
@@ -55,8 +56,10 @@ extension ProbeReport.Node {
             "limitations": .array(limitations.map(\.document)),
             "driver": driver,
             "testEncode": standing?.verdict?.document ?? .null,
+            "testDecodes": .array((standing?.decoding ?? []).map(\.document)),
             "proofs": .array((standing?.proofs ?? []).map(\.document)),
             "breaker": standing?.breaker.document ?? .null,
+            "decodingBreakers": .array((standing?.decodingBreakers ?? []).map { $0.breaker.document(of: $0.codec) }),
             "sessions": .array((standing?.sessions ?? []).map(\.document)),
             "trials": trials?.document ?? .null,
         ])
@@ -116,6 +119,27 @@ extension DriverTrouble {
     }
 }
 
+extension DeviceStanding.Breaker {
+    fileprivate func document(of codec: VideoCodec) -> JSON {
+        guard case .object(var members) = document else { return .null }
+        members.members.insert(.init(key: "codec", value: .string(codec.rawValue)), at: 0)
+        return .object(members)
+    }
+}
+
+extension ProbedDriver.Decoder {
+    fileprivate var document: JSON {
+        .object([
+            "profile": .string("\(profile)"),
+            "codec": .string(codec.rawValue),
+            "bitDepth": .integer(bitDepth),
+            "maximumWidth": JSON(maximumWidth),
+            "maximumHeight": JSON(maximumHeight),
+            "shortcoming": JSON(shortcoming),
+        ])
+    }
+}
+
 extension ProbedDriver {
     fileprivate var document: JSON {
         .object([
@@ -132,6 +156,7 @@ extension ProbedDriver {
                 }
             ),
             "encoders": .array(encoders.map(\.document)),
+            "decoders": .array(decoders.map(\.document)),
         ])
     }
 }

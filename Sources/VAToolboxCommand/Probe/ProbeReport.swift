@@ -11,7 +11,7 @@ import Transcoding
 import VAAPI
 import VAToolbox
 
-/// The encoders of this machine.
+/// The encoders and decoders of this machine.
 struct ProbeReport {
     /// The render nodes in the order of their numbers.
     var nodes: [Node]
@@ -61,8 +61,7 @@ struct ProbeReport {
     ///
     /// - Parameters:
     ///   - patience: The deadline for each driver.
-    ///   - encodes: Whether drivers that list H.264 must prove that they encode it, unless the result is stored.
-    ///   - encodes: Whether those that list H.264 are to prove that they encode it, unless that is known.
+    ///   - encodes: Whether drivers must prove that they encode and decode what they list, unless the result is stored.
     static func ofThisMachine(patience: Duration, encodes: Bool) -> ProbeReport {
         let survey = RenderNodeSurvey()
         return ProbeReport(
@@ -73,8 +72,13 @@ struct ProbeReport {
                 var devices = DeviceOptions()
                 devices.verifier = DecodingVerifier()
                 devices.proofDeadline = min(devices.proofDeadline, patience)
-                let lists = if case .answers(let probed, nil) = driver { probed.encodesH264 } else { false }
-                let standing = DeviceStanding(of: node, devices, isTried: encodes && lists)
+                let probed: ProbedDriver? = if case .answers(let probed, nil) = driver { probed } else { nil }
+                let standing = DeviceStanding(
+                    of: node,
+                    devices,
+                    isTried: encodes && probed?.encodesH264 == true,
+                    decoding: encodes ? probed?.knownStreams ?? [] : []
+                )
                 return Node(node: node, driver: driver, standing: standing, facts: facts)
             },
             absence: survey.absence,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import BitstreamSyntax
 import MediaTypes
 import VAToolbox
 
@@ -8,7 +9,13 @@ extension TextPage {
     mutating func add(_ standing: DeviceStanding?) {
         guard let standing else { return }
         if let verdict = standing.verdict { entry("encode", verdict.text, indentation: 4) }
+        for (index, text) in standing.decodingTexts.enumerated() {
+            entry(index == 0 ? "decode" : "", text, indentation: 4)
+        }
         if let text = standing.breaker.text { entry("breaker", text, indentation: 4) }
+        for (codec, breaker) in standing.decodingBreakers {
+            if let text = breaker.text { entry("breaker", "decoding \(codec.rawValue): \(text)", indentation: 4) }
+        }
         if !standing.sessions.isEmpty {
             let rate = standing.sessions.reduce(0) { $0 + $1.sampleRate } / 1e6
             let text =
@@ -20,6 +27,40 @@ extension TextPage {
         if !standing.proofs.isEmpty {
             entry("known", "\(others) passed, \(failed) failed, of all tests", indentation: 4)
         }
+    }
+}
+
+extension DeviceStanding {
+    /// The results of test decodes: first those that passed, in one line, then each of the others.
+    fileprivate var decodingTexts: [String] {
+        var passed: [String] = []
+        var others: [String] = []
+        var isFresh = false
+        for entry in decoding {
+            switch entry.verdict {
+            case .tried(let proof, let fresh) where proof.isPassed:
+                passed.append("\(entry.stream)")
+                isFresh = isFresh || fresh
+            case .tried(let proof, _):
+                let stage = proof.stage.map { " at \($0)" } ?? ""
+                let reason = Readable.shortened(Readable.oneLine(proof.reason))
+                others.append("\(entry.stream) fails\(stage): \(reason)")
+            case .untried(let error):
+                others.append("\(entry.stream) not tried: \(Readable.shortened(Readable.oneLine(error.readable)))")
+            }
+        }
+        let works =
+            passed.isEmpty ? [] : ["works: \(passed.joined(separator: ", ")), \(isFresh ? "tried now" : "known")"]
+        return works + others
+    }
+}
+
+extension DeviceStanding.Decoding {
+    var document: JSON {
+        guard case .object(var members) = verdict.document else { return .null }
+        members.members.insert(.init(key: "codec", value: .string(stream.codec.rawValue)), at: 0)
+        members.members.insert(.init(key: "stream", value: .string(stream.name)), at: 1)
+        return .object(members)
     }
 }
 
@@ -90,7 +131,8 @@ extension DeviceStanding.Breaker {
 extension DeviceStanding.Session {
     var document: JSON {
         .object([
-            "process": .integer(process), "codec": .string(codec), "pixelRate": .number(sampleRate),
+            "process": .integer(process), "task": .string(isDecoding ? "decode" : "encode"), "codec": .string(codec),
+            "pixelRate": .number(sampleRate),
         ])
     }
 }

@@ -78,6 +78,7 @@ extension TextPage {
             if let file = driver.description.file { self.entry("file", file, indentation: 4) }
             self.entry("libva", "VA-API \(driver.description.version)", indentation: 4)
             addSummary(of: driver, indentation: 4)
+            addDecoders(of: driver, indentation: 4)
             add(entry.standing)
             for limitation in entry.limitations {
                 self.entry("but", limitation.cause.rawValue, indentation: 4)

@@ -4,13 +4,25 @@ import BitstreamSyntax
 import EncoderIPC
 import MediaTypes
 import VAAPI
+import VAToolbox
 
-/// The description of a driver with its encoding capabilities.
+/// The description of a driver with its capabilities.
 struct ProbedDriver {
     /// The description of the driver, with its profiles and entrypoints.
     var description: DriverDescription
     /// The encoders that it lists, in its order.
     var encoders: [Encoder]
+    /// The decoders of H.264 and HEVC that it lists, in its order.
+    var decoders: [Decoder]
+
+    /// A decoder of the driver: a profile.
+    struct Decoder: Hashable {
+        var profile: Profile
+        /// The largest picture, as far as the driver states it.
+        var maximumWidth, maximumHeight: Int?
+        /// The reason why the size is unknown; `nil` if the driver answered.
+        var shortcoming: String?
+    }
 
     /// An encoder of the driver: a profile with an entrypoint.
     struct Encoder {
@@ -42,6 +54,18 @@ struct ProbedDriver {
                 )
             }
         )
+        decoders = description.decoders.map { listed in
+            let told = told.first {
+                $0.profile == listed.profile.rawValue && $0.entrypoint == listed.entrypoint.rawValue
+            }
+            let answer = told.map(Answer.init) ?? .missing
+            return Decoder(
+                profile: listed.profile,
+                maximumWidth: answer.capabilities?.maximumWidth,
+                maximumHeight: answer.capabilities?.maximumHeight,
+                shortcoming: answer.shortcoming
+            )
+        }
         encoders = description.encoders.map { listed in
             let told = told.first {
                 $0.profile == listed.profile.rawValue && $0.entrypoint == listed.entrypoint.rawValue
@@ -77,6 +101,38 @@ extension ProbedDriver.Answer {
         case .refused(_, let reason): reason
         case .missing: "not queried: the driver had failed"
         }
+    }
+}
+
+extension ProbedDriver {
+    /// The streams that its decoders should decode.
+    var knownStreams: [KnownStream] {
+        let names = Set(decoders.map { "\($0.profile)" })
+        return KnownStream.all.filter { stream in
+            switch (stream.codec, stream.name) {
+            case (.h264, "main"): names.contains("H264Main") || names.contains("H264High")
+            case (.h264, _): names.contains("H264High")
+            case (.hevc, "main"): names.contains("HEVCMain") || names.contains("HEVCMain10")
+            case (.hevc, _): names.contains("HEVCMain10")
+            }
+        }
+    }
+}
+
+extension ProbedDriver.Decoder {
+    var codec: VideoCodec { "\(profile)".hasPrefix("H264") ? .h264 : .hevc }
+
+    /// The bit depth: that in the name of the profile, otherwise 8.
+    var bitDepth: Int {
+        let name = "\(profile)"
+        if name == "H264High10" { return 10 }
+        return name.contains("12") ? 12 : name.contains("10") ? 10 : name.contains("16") ? 16 : 8
+    }
+
+    /// The largest picture, such as `4096x2304`; `nil` if the driver does not state it.
+    var largestSize: String? {
+        guard maximumWidth != nil || maximumHeight != nil else { return nil }
+        return [maximumWidth, maximumHeight].map { $0.map(String.init) ?? "any" }.joined(separator: "x")
     }
 }
 

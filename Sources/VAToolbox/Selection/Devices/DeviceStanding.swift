@@ -1,27 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import BitstreamSyntax
+package import BitstreamSyntax
 import EncoderIPC
 package import MediaTypes
 package import RenderNodes
 
 /// What is known about a device apart from the capabilities that its driver lists, for reports.
-package struct DeviceStanding: Sendable, Hashable {
+package struct DeviceStanding: Sendable {
     /// The result of testing whether the device encodes H.264, 1920x1080 with default settings; `nil` if no test was
     /// requested.
     package var verdict: Verdict?
+    /// The results of testing whether the device decodes known streams; empty if no test was requested.
+    package var decoding: [Decoding]
     /// All valid proofs, newest first.
     package var proofs: [ProofRecord]
-    /// The circuit breaker for H.264.
+    /// The circuit breaker for encoding H.264.
     package var breaker: Breaker
+    /// The circuit breakers for decoding each codec.
+    package var decodingBreakers: [(codec: VideoCodec, breaker: Breaker)]
     /// The sessions that use the device.
     package var sessions: [Session]
 
-    /// The result of a test encode.
+    /// The result of a test decode.
+    package struct Decoding: Sendable {
+        /// The stream, which stands for its profile and bit depth.
+        package var stream: KnownStream
+        /// The result.
+        package var verdict: Verdict
+    }
+
+    /// The result of a test encode or decode.
     package enum Verdict: Sendable, Hashable {
-        /// The test encode was run, now (`isFresh`) or earlier.
+        /// The test was run, now (`isFresh`) or earlier.
         case tried(ProofRecord, isFresh: Bool)
-        /// The reason why the test encode was not run.
+        /// The reason why the test was not run.
         case untried(MediaError)
     }
 
@@ -72,12 +84,13 @@ package struct DeviceStanding: Sendable, Hashable {
         }
     }
 
-    /// Collects what is known, and tests the device if its result is not known. Blocks.
+    /// Collects what is known, and tests the device if a result is not known. Blocks.
     ///
     /// - Parameters:
     ///   - options: The state that stores the results, and the settings of the test.
-    ///   - isTried: Whether the device may be tested.
-    package init(of node: RenderNode, _ options: DeviceOptions, isTried: Bool) {
+    ///   - isTried: Whether encoding may be tested.
+    ///   - streams: The streams with which decoding is tested.
+    package init(of node: RenderNode, _ options: DeviceOptions, isTried: Bool, decoding streams: [KnownStream]) {
         let fingerprint = DeviceFingerprint(node, helperPath: nil)
         let board = DeviceBoard(state: options.state)
         let cache = ProofCache(state: options.state)
@@ -87,16 +100,21 @@ package struct DeviceStanding: Sendable, Hashable {
             }
         }
         if isTried { verdict = Self.verdict(node, fingerprint, cache, options) }
+        decoding = Self.decoding(streams, node, cache, options)
         let times = options.breaker ?? BreakerTimes()
         let now = WallClock.now
-        let value = board.breaker(fingerprint.device, .encoding(.h264))
-        let state: Breaker.State =
-            switch value.state(at: now, times) {
-            case .closed(let failures): .closed(failures: failures)
-            case .open(let end): .open(remaining: end - now)
-            case .halfOpen: .halfOpen(isTried: board.isTried(fingerprint.device, .encoding(.h264)))
-            }
-        breaker = Breaker(state: state, openings: value.openings, reason: value.reason)
+        func breaker(_ task: DeviceTask) -> Breaker {
+            let value = board.breaker(fingerprint.device, task)
+            let state: Breaker.State =
+                switch value.state(at: now, times) {
+                case .closed(let failures): .closed(failures: failures)
+                case .open(let end): .open(remaining: end - now)
+                case .halfOpen: .halfOpen(isTried: board.isTried(fingerprint.device, task))
+                }
+            return Breaker(state: state, openings: value.openings, reason: value.reason)
+        }
+        self.breaker = breaker(.encoding(.h264))
+        decodingBreakers = [VideoCodec.h264, .hevc].map { ($0, breaker(.decoding($0))) }
         proofs = cache.all(at: now).filter { $0.device == fingerprint.device }
     }
 
@@ -119,9 +137,44 @@ package struct DeviceStanding: Sendable, Hashable {
         } catch {
             failure = error
         }
-        if failure == nil || failure?.code == .proofFailed, let proof = cache.proof(key, at: WallClock.now) {
+        return verdict(failure, cache.proof(key, at: WallClock.now), since: start)
+    }
+
+    private static func verdict(_ failure: MediaError?, _ proof: ProofRecord?, since start: Double) -> Verdict {
+        if failure == nil || failure?.code == .proofFailed, let proof {
             return .tried(proof, isFresh: proof.time >= start)
         }
         return .untried(failure ?? MediaError(.unavailable, "its result was discarded immediately"))
+    }
+
+    /// Tests decoding stream by stream. After a hang, the rest is not tried, because each test would cost a deadline.
+    private static func decoding(
+        _ streams: [KnownStream],
+        _ node: RenderNode,
+        _ cache: ProofCache,
+        _ options: DeviceOptions
+    ) -> [Decoding] {
+        let fingerprint = DeviceFingerprint(node, .decoding, helperPath: nil)
+        var hang: MediaError?
+        return streams.map { stream in
+            if let hang { return Decoding(stream: stream, verdict: .untried(hang)) }
+            let start = WallClock.now
+            var failure: MediaError?
+            do throws(MediaError) {
+                var helpers = HelperPool.Options(.decoding)
+                helpers.log = { _ in }
+                try HardwareSupport.proveDecoding(stream, node, options, try HelperPool(helpers))
+            } catch {
+                failure = error
+                if error.cause == .driverHung {
+                    hang = MediaError(.proofFailed, "the driver has just hung with \(stream)", cause: .driverHung)
+                }
+            }
+            let key = ProofCache.Key(device: fingerprint, subject: DecodingTests.subject(stream))
+            return Decoding(
+                stream: stream,
+                verdict: verdict(failure, cache.proof(key, at: WallClock.now), since: start)
+            )
+        }
     }
 }
