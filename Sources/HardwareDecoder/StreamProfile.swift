@@ -72,7 +72,7 @@ struct StreamProfile: Sendable, Hashable {
         if profiles.isEmpty {
             throw MediaError(
                 .unsupported,
-                "this version does not decode such streams on GPUs",
+                "this version decodes no \(chromaFormat.name) of \(bitDepth) bits in \(codec == .h264 ? "H.264" : "HEVC") on GPUs",
                 given: "\(self)",
                 allowed: "H.264 Baseline, Main and High, HEVC Main and Main 10, all 4:2:0",
                 cause: .formatMissing

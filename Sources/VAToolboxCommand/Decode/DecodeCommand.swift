@@ -59,6 +59,16 @@ struct DecoderArguments: ParsableArguments, Sendable {
     var decoder: ArgumentText<DecoderChoice>?
 
     @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            "auto, software, a render node such as /dev/dri/renderD128, or its PCI address (0000:03:00.0). Repeat the "
+                + "option to try several nodes in that order (default: auto).",
+            valueName: "device"
+        )
+    )
+    var device: [ArgumentText<DeviceChoice>] = []
+
+    @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             "Threads on the CPU, 0 to 64; 0 is one per processor (default: 0).",
@@ -69,6 +79,19 @@ struct DecoderArguments: ParsableArguments, Sendable {
 
     @Flag(help: "Leave out the pictures to which no other refers, for an overview in less time.")
     var skipDisposable = false
+}
+
+extension DecoderArguments {
+    /// Returns the decoders that may be used.
+    func policy() throws(MediaError) -> DevicePolicy {
+        let choice = try decoder?.value(of: "--decoder") ?? .auto
+        let policy = try device.policy(requiringHardware: choice == .hardware ? "--decoder hardware" : nil)
+        guard choice == .software else { return policy }
+        if case .devices = policy, let node = device.first {
+            throw contradiction("--decoder software", "--device \(node.text)")
+        }
+        return .requireSoftware
+    }
 }
 
 /// The input and the part of it that is decoded.
@@ -112,7 +135,7 @@ extension DecodeCommand {
         request.inputFrameRate = try source.inputFps?.value(of: "--input-fps")
         request.start = try source.start?.value(of: "--start").time
         request.duration = try source.duration?.value(of: "--duration").time
-        request.options.policy = try (decoder.decoder?.value(of: "--decoder") ?? .auto).policy
+        request.options.policy = try decoder.policy()
         request.options.threadCount = try decoder.decoderThreads?.value(of: "--decoder-threads").value ?? 0
         request.options.skipsDisposableSamples = decoder.skipDisposable
         return request

@@ -57,10 +57,12 @@ extension DecodeOutcome {
         let format = report.format
         page.entry("input", "\(format.codec.rawValue), \(format.width)x\(format.height), \(report.inputFormat)")
         if let decoder = report.decoder {
-            page.entry("decoder", "\(decoder.properties.name): \(decoder.reason)")
+            let place = decoder.identity.device.map { " on \($0), in a helper process" } ?? ""
+            page.entry("decoder", Readable.oneLine(decoder.properties.name) + place)
+            for reason in reasons(for: decoder) { page.entry("why", reason) }
+            for remedy in remedies(for: decoder) { page.entry("try", remedy) }
         }
-        for failure in report.failures { page.entry("failed", failure.readable) }
-        for remedy in remedies { page.entry("try", remedy) }
+        for failure in failures { page.entry("failed", failure) }
         var pictures = Readable.count(report.pictures, "picture")
         if let format = report.pixelFormat { pictures += ", \(format.rawValue)" }
         page.entry("pictures", "\(pictures), \(Readable.number(report.duration.seconds, places: 2)) s")
@@ -73,12 +75,33 @@ extension DecodeOutcome {
         }
         return page.text
     }
+}
 
-    /// The most likely remedies for the decoders that failed, without duplicates.
-    private var remedies: [String] {
+extension DecodeOutcome {
+    /// The reasons for this decoder, or against all earlier candidates.
+    private func reasons(for decoder: DecoderDescription) -> [String] {
+        let rejected = decoder.rejected.map(\.description).map(Readable.oneLine)
+        return rejected.isEmpty ? [Readable.oneLine(decoder.reason)] : rejected
+    }
+
+    /// The most likely remedies, without duplicates; `--json` contains all remedies.
+    private func remedies(for decoder: DecoderDescription) -> [String] {
         var known: Set<String> = []
-        return report.failures.flatMap { $0.remedies.prefix(2) }.map(Readable.oneLine)
-            .filter { known.insert($0).inserted }
+        // A GPU that does not decode the stream needs no remedy once another decoder works.
+        let lacks: [MediaError.Cause] = [.driverWithoutCodec, .formatMissing]
+        let mendable = decoder.rejected.filter { !($0.cause.map(lacks.contains) ?? false) }
+        return mendable.flatMap { $0.remedies.prefix(2) }.map(Readable.oneLine).filter { known.insert($0).inserted }
+    }
+
+    /// The failures of decoders that are not the reason of a rejection, with the number of equal ones in a row.
+    private var failures: [String] {
+        var groups: [(text: String, count: Int)] = []
+        let rejections = Set(report.decoder?.rejected.map(\.reason) ?? [])
+        for failure in report.failures where !rejections.contains(failure.message) {
+            let text = Readable.oneLine(failure.readable)
+            if groups.last?.text == text { groups[groups.count - 1].count += 1 } else { groups.append((text, 1)) }
+        }
+        return groups.map { $0.count == 1 ? $0.text : "\($0.text), \($0.count) times" }
     }
 }
 
@@ -135,6 +158,8 @@ extension DecodeOutcome {
             "version": .string(decoder.properties.name),
             "device": JSON(decoder.identity.device),
             "reason": .string(decoder.reason),
+            "proof": JSON(decoder.proof.name),
+            "rejected": decoder.rejected.document,
         ])
     }
 }

@@ -75,16 +75,7 @@ extension EncodeOutcome {
             "isolation": .string((encoder.isInHelper ? EncoderIsolation.process : .inProcess).rawValue),
             "reason": .string(encoder.reason),
             "proof": JSON(encoder.proof.name),
-            "rejected": .array(
-                encoder.rejected.map { rejection in
-                    .object([
-                        "name": .string(rejection.name),
-                        "reason": .string(rejection.reason),
-                        "cause": JSON(rejection.cause?.rawValue),
-                        "remedies": JSON(rejection.remedies),
-                    ])
-                }
-            ),
+            "rejected": encoder.rejected.document,
         ])
     }
 
@@ -242,8 +233,25 @@ extension DecodingReport {
     }
 }
 
+extension [EncoderDescription.Rejection] {
+    /// The rejected encoders or decoders.
+    var document: JSON {
+        .array(
+            map { rejection in
+                .object([
+                    "name": .string(rejection.name),
+                    "reason": .string(rejection.reason),
+                    "cause": JSON(rejection.cause?.rawValue),
+                    "remedies": JSON(rejection.remedies),
+                ])
+            }
+        )
+    }
+}
+
 extension EncoderDescription.Proof {
-    fileprivate var name: String? {
+    /// The name of the result; `nil` if no test was required.
+    var name: String? {
         switch self {
         case .notWanted: nil
         case .decoded: "decoded"

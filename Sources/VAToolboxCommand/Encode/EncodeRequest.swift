@@ -200,25 +200,7 @@ extension EncoderArguments {
 
     /// Returns the encoders that may be used.
     func policy() throws(MediaError) -> DevicePolicy {
-        var nodes: [String] = []
-        for choice in device {
-            switch try choice.value(of: "--device") {
-            case .renderNode(let path): nodes.append(path)
-            case .automatic where device.count == 1: return requireHardware ? .requireHardware : .preferHardware
-            case .software where device.count == 1:
-                if requireHardware { throw contradiction("--device software", "--require-hardware") }
-                return .requireSoftware
-            case .automatic, .software:
-                let other = device.first { $0.text != choice.text } ?? choice
-                throw contradiction(
-                    "--device \(choice.text)",
-                    "--device \(other.text)",
-                    allowed: "one of them, or several render nodes"
-                )
-            }
-        }
-        if nodes.isEmpty { return requireHardware ? .requireHardware : .preferHardware }
-        return .devices(nodes, software: !requireHardware)
+        try device.policy(requiringHardware: requireHardware ? "--require-hardware" : nil)
     }
 
     /// Applies the options for the selection of GPUs.

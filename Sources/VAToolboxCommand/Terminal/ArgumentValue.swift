@@ -311,7 +311,7 @@ extension BFrames: ArgumentValue {
     static let allowedText = "auto, off, or 1 to 16"
 }
 
-/// The devices to encode on.
+/// The devices to encode or decode on.
 enum DeviceChoice: ArgumentValue, Hashable {
     case automatic
     case software
