@@ -82,7 +82,7 @@ import Testing
             #expect(machine.proofs == count)
         }
         let text = try machine.run("decode", "film.mp4", "-o", "null").errors
-        for words in ["on /dev/dri/renderD128, in a helper process", "why        GPUs are preferred to the CPU"] {
+        for words in ["on /dev/dri/renderD128, in a helper process", "why       GPUs are preferred to the CPU"] {
             #expect(text.contains(words), "\(text)")
         }
     }
@@ -97,7 +97,7 @@ import Testing
         #expect(decode.reasons.contains("a test decode failed at matches: 1 of 8 pictures are wrong"), "\(decode)")
         #expect(try machine.pictures("out.y4m") == machine.pictures("film.mp4"))
         let text = try machine.run("decode", "film.mp4", "-o", "null", with: fault).errors
-        #expect(text.contains("1 of 8 pictures are wrong") && text.contains("try        see "), "\(text)")
+        #expect(text.contains("1 of 8 pictures are wrong") && text.contains("try       see "), "\(text)")
         let refused = try machine.decode(["film.mp4", "-o", "null", "--decoder", "hardware"], with: fault, status: 1)
         #expect(refused.error["code"] as? String == "proof-failed", "\(refused.error)")
         #expect((refused.error["remedies"] as? [String])?.isEmpty == false)

@@ -184,7 +184,11 @@ static bool work_on(struct decoder *decoder, struct decode_job *job, VAStatus *s
     faults_decoded(driver->faults, &fault);
     if (fault.hang)
         return false;
-    result->tried = decoder->functions && !faults_device_lost(driver->faults);
+    const bool lost = faults_device_lost(driver->faults);
+    /* Whoever waits for the surface already must not take it for the picture. */
+    if (lost)
+        *status = VA_STATUS_ERROR_OPERATION_FAILED;
+    result->tried = decoder->functions && !lost;
     if (result->tried)
         decode_job(decoder, job, result);
     if (result->tried && fault.negative)

@@ -171,6 +171,10 @@ package struct DeviceStanding: Sendable {
                 }
             }
             let key = ProofCache.Key(device: fingerprint, subject: DecodingTests.subject(stream))
+            // The failure that suspended the device says more than that it is suspended, which is reported anyway.
+            if failure?.code == .suspended, let proof = cache.proof(key, at: WallClock.now), !proof.isPassed {
+                return Decoding(stream: stream, verdict: .tried(proof, isFresh: false))
+            }
             return Decoding(
                 stream: stream,
                 verdict: verdict(failure, cache.proof(key, at: WallClock.now), since: start)
