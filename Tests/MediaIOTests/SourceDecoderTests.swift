@@ -38,7 +38,8 @@ import VideoDecoding
         let expected = try Reading(own)
         let source = try decodingElsewhere(again ?? path, options)
         let reading = try Reading(source)
-        #expect(source.video == own.video, sourceLocation: sourceLocation)
+        // A pipe does not tell how long it is.
+        if again == nil { #expect(source.video == own.video, sourceLocation: sourceLocation) }
         try #require(reading.frames.count == expected.frames.count, sourceLocation: sourceLocation)
         for (frame, other) in zip(reading.frames, expected.frames) {
             #expect(frame.presentationTime == other.presentationTime, sourceLocation: sourceLocation)
@@ -87,7 +88,9 @@ import VideoDecoding
         #expect(source.video.orientation != .upright && source.video.width == 96)
     }
 
-    @Test(arguments: [("b.mp4", 0.48, 0.4), ("b.mp4", 1.01, 0.2), ("open.ts", 1.3, 0.5), ("fields.mkv", 0.7, 0.6)])
+    @Test(arguments: [
+        ("b.mp4", 0, 0.04), ("b.mp4", 0.48, 0.4), ("b.mp4", 1.01, 0.2), ("open.ts", 1.3, 0.5), ("fields.mkv", 0.7, 0.6),
+    ])
     func partsAreTheSame(name: String, start: Double, duration: Double) throws {
         let options = try #require(Self.clips.first { $0.name == name }).options
         let path = try folder.ffmpeg("\(Self.clip) \(options) -c:a aac \(name)")

@@ -49,6 +49,8 @@ final class BackendDecoder {
         var duration: Int64
         var damage: MediaError?
         var hasPicture = false
+        /// Whether it precedes the first picture that is returned.
+        var isHidden = false
     }
 
     /// How many samples later a picture, and a report of damage, come at the latest.
@@ -91,6 +93,8 @@ final class BackendDecoder {
             if let sample = try record.next(packet) { try decode(sample) }
         } else if !isDrained {
             isDrained = true
+            // The end of the part to read may come before the end of the record.
+            waiting = []
             try backend.drain()
         }
     }
@@ -134,7 +138,14 @@ final class BackendDecoder {
         pending[picture.number]?.hasPicture = true
         let stated = times.next(sample.presentationTime)
         if let first = firstPicture, let time = stated {
-            if time < first { return nil }
+            if time < first {
+                pending[picture.number]?.isHidden = true
+                return nil
+            }
+            // Those that have no picture until now cannot get one: the decoder lacks their references.
+            for (number, sample) in pending where sample.presentationTime.map({ $0 < first }) ?? false {
+                pending[number]?.isHidden = true
+            }
             firstPicture = nil
         }
         return Picture(buffer: picture.buffer, time: stated, duration: sample.duration)
@@ -146,7 +157,7 @@ final class BackendDecoder {
         if isDrained, outputs.isEmpty, inbox.outputs.withLock({ $0.isEmpty }) { end = next }
         while oldest < end {
             defer { oldest += 1 }
-            guard let sample = pending.removeValue(forKey: oldest), let damage = sample.damage else { continue }
+            guard let sample = pending.removeValue(forKey: oldest), let damage = sample.damage, !sample.isHidden else { continue }
             return sample.hasPicture
                 ? .damaged(time: sample.presentationTime) : .lost(time: sample.presentationTime, damage)
         }

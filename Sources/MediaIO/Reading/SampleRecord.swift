@@ -40,7 +40,7 @@ struct SampleRecord {
         guard let codec = VideoCodec(rawValue: track.codecName) else {
             throw MediaError(
                 .unsupported,
-                "GPUs decode other codecs only",
+                "videos of this codec are decoded by libavcodec on the CPU only",
                 given: track.codecName,
                 allowed: VideoCodec.allCases.map(\.rawValue).joined(separator: ", ")
             )

@@ -44,7 +44,7 @@ struct DecoderPlan: Sendable {
         guard let format = contents.format else { return (nil, "no encoder is on a GPU") }
         switch format {
         case .failure(let error):
-            if isRequired { throw error }
+            if isRequired { throw requiring(error) }
             return (nil, Readable.oneLine(error.readable))
         case .success(let format):
             if isRequired { return (format, nil) }
@@ -93,6 +93,8 @@ struct DecoderPlan: Sendable {
         if !nodes.isEmpty { options.devicePictureLimit = JobDecoder.devicePictureLimit }
         if choice == .auto {
             options.policy = .devices(nodes, software: true)
+            // A driver that crashes takes the encoders in its process along, so it gets few chances.
+            options.consecutiveFailures = 3
             return await JobDecoder.preferring(format, options, encoders: nodes, notify)
         }
         if !nodes.isEmpty {
@@ -103,8 +105,19 @@ struct DecoderPlan: Sendable {
             }
         }
         options.policy = .requireHardware
-        let session = try await DecompressionSession(formatDescription: format, options: options)
-        return try await JobDecoder(session, encoders: nodes, notify)
+        do throws(MediaError) {
+            let session = try await DecompressionSession(formatDescription: format, options: options)
+            return try await JobDecoder(session, encoders: nodes, notify)
+        } catch {
+            throw Self.requiring(error)
+        }
+    }
+
+    /// Adds what can be done about the lack of a decoder on a GPU.
+    private static func requiring(_ error: MediaError) -> MediaError {
+        var error = error
+        error.remedies.append("let the CPU decode what the GPU cannot: --decoder auto")
+        return error
     }
 }
 

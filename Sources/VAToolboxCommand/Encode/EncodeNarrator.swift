@@ -18,6 +18,8 @@ final class EncodeNarrator: Sendable {
 
     private struct State {
         var toldAdjustments: Set<Adjustment> = []
+        /// The decoders of which a failure was reported.
+        var toldDecoders: Set<DecoderIdentity> = []
         var drops = DropCount()
         var hasEncoder = false
         /// The failures that no switch has reported yet.
@@ -51,8 +53,10 @@ final class EncodeNarrator: Sendable {
     private func tell(_ event: DecompressionEvent) {
         switch event {
         case .decoderFailed(let decoder, let error, let count):
-            let again = count > 0 ? ", \(Readable.count(count, "sample")) decoded again" : ""
-            warn("decoding on \(decoder) failed\(again): \(error.readable)")
+            // The summary counts them.
+            guard state.withLock({ $0.toldDecoders.insert(decoder).inserted }) else { return }
+            let again = count > 0 ? "; \(Readable.count(count, "sample")) decoded again" : ""
+            warn("decoding with \(decoder) failed: \(error.readable)\(again)")
         case .lost(let time):
             warn("the picture at \(Readable.number(time.seconds, places: 3)) s is lost with a decoder that failed")
         case .decoderCreated, .damaged, .withoutFrame: break

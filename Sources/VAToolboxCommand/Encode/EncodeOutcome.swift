@@ -42,6 +42,7 @@ extension EncodeOutcome {
         var page = TextPage(width: width)
         page.entry("output", "\(request.path), " + outputText(output, "\(size.width)x\(size.height)"))
         page.entry("decoder", "\(report.decoding.place): \(report.decoding.reason)")
+        if let failures = report.decoding.failureText { page.entry("failed", failures) }
         page.entry("encoder", encoder)
         for reason in reasons { page.entry("why", reason) }
         for remedy in remedies { page.entry("try", remedy) }
@@ -134,6 +135,14 @@ extension EncodeOutcome {
 extension DecodingReport {
     /// The decoder and where it runs.
     fileprivate var place: String { device.map { "\(name) on \($0)" } ?? name }
+
+    /// The failures of decoders as text; `nil` if there were none.
+    fileprivate var failureText: String? {
+        guard let last = failures.last else { return nil }
+        let repeated = Readable.count(statistics?.repeatedSamples ?? 0, "sample")
+        let count = Readable.count(failures.count, "time")
+        return Readable.oneLine("decoding \(count), \(repeated) decoded again; last: \(last.error.readable)")
+    }
 }
 
 extension AudioOutcome {
