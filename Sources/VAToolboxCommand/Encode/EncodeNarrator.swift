@@ -59,7 +59,8 @@ final class EncodeNarrator: Sendable {
             warn("decoding with \(decoder) failed: \(error.readable)\(again)")
         case .lost(let time):
             warn("the picture at \(Readable.number(time.seconds, places: 3)) s is lost with a decoder that failed")
-        case .decoderCreated, .damaged, .withoutFrame: break
+        // A job copies pictures in time, so that no decoder waits for them.
+        case .decoderCreated, .damaged, .withoutFrame, .starvation: break
         }
     }
 
