@@ -157,7 +157,9 @@ final class BackendDecoder {
         if isDrained, outputs.isEmpty, inbox.outputs.withLock({ $0.isEmpty }) { end = next }
         while oldest < end {
             defer { oldest += 1 }
-            guard let sample = pending.removeValue(forKey: oldest), let damage = sample.damage, !sample.isHidden else { continue }
+            guard let sample = pending.removeValue(forKey: oldest), let damage = sample.damage, !sample.isHidden else {
+                continue
+            }
             return sample.hasPicture
                 ? .damaged(time: sample.presentationTime) : .lost(time: sample.presentationTime, damage)
         }

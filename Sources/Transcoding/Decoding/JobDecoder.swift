@@ -132,8 +132,9 @@ extension VideoTrack {
 
 /// The decoder of a job: libavcodec in this process, or a session.
 final class JobDecoder: Sendable {
-    /// The pictures in a helper's memory that the job holds. An encoder on a GPU holds about ten.
-    static let heldFrames = 16
+    /// The pictures in a helper's memory that the job holds. An encoder on a GPU holds about ten,
+    /// and as many may wait for it.
+    static let heldFrames = 26
     /// The pictures that stay on the GPU: those that wait, and those that the deepest encoder holds.
     static let devicePictureLimit = 32
 

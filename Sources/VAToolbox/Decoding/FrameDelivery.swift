@@ -59,7 +59,7 @@ final class FrameDelivery: Sendable {
     /// Begins to take the output of a decoder, and ignores that of the decoder before.
     ///
     /// - Parameter onFirstPicture: Called under the lock; must not block.
-    func begin(_ decoder: Int, onFirstPicture: @escaping @Sendable () -> Void) {
+    func begin(_ decoder: Int, onFirstPicture: @escaping @Sendable () -> Void = {}) {
         state.withLock { state in
             (state.decoder, state.failure, state.isAttended) = (decoder, nil, false)
             state.onFirstPicture = onFirstPicture
