@@ -241,7 +241,7 @@ extension DecodingCore {
         delivery.update { state in
             state.statistics.acceptedSamples += 1
             let number = state.window.add(call.sample, isShown: isShown, token: call.token)
-            state.repeatable?.add(number, call.sample)
+            state.repeatable?.add(number, call.sample, oldest: state.window.oldest)
         }
         try fatally { () throws(MediaError) in try submit() }
         delivery.update { $0.window.releaseExcess() }

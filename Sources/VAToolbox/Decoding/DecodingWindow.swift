@@ -71,7 +71,7 @@ struct DecodingWindow {
     /// The numbers of the random access points in the window.
     private var points: [Int64] = []
     /// The number of the oldest sample that is not settled; ``nextNumber`` if there is none.
-    private var oldest: Int64 = 0
+    private(set) var oldest: Int64 = 0
     /// What is damaged or missing, as far as pictures may still be affected. Before the first sample, everything is missing.
     private var damages = [Damage(number: -1, presentationTime: .invalid)]
 

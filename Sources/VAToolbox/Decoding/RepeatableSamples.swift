@@ -14,9 +14,8 @@ import VideoDecoding
 struct RepeatableSamples {
     private let mostBytes: Int
     private let logger: Logger?
-    /// The samples since the last random access point, and since the one before.
-    private var group: SampleGroup?
-    private var groupBefore: SampleGroup?
+    /// The groups of samples some of which have no picture yet, and the one before if the first of them is open.
+    private var groups: [SampleGroup] = []
 
     /// - Parameters:
     ///   - mostBytes: The largest size of the samples from one random access point to the next. The frames of a larger
@@ -28,25 +27,35 @@ struct RepeatableSamples {
     }
 
     /// Adds a sample that is submitted for the first time.
-    mutating func add(_ number: Int64, _ sample: SampleBuffer) {
+    ///
+    /// - Parameter oldest: The number of the oldest sample that has no picture yet.
+    mutating func add(_ number: Int64, _ sample: SampleBuffer, oldest: Int64) {
         switch sample.randomAccess {
-        case .closed: (groupBefore, group) = (nil, SampleGroup(from: number, logger))
-        // Pictures that are presented before this one refer to the group before.
-        case .open: (groupBefore, group) = (group, SampleGroup(from: number, logger))
+        case .closed: groups.append(SampleGroup(from: number, isOpen: false, logger))
+        case .open: groups.append(SampleGroup(from: number, isOpen: true, logger))
         case .none, .gradual: break
         }
-        group?.add(number, sample, mostBytes: mostBytes)
+        groups.last?.add(number, sample, mostBytes: mostBytes)
+        guard let first = groups.lastIndex(where: { $0.first <= oldest }) else { return }
+        groups.removeFirst(groups[first].isOpen ? max(first - 1, 0) : first)
     }
 
     /// Lets a picture that is on a GPU come back from its sample. The samples are kept as long as such a picture.
     func protect(_ picture: DecodedPicture) {
-        guard case .deviceSurface(let surface as RemoteSurface) = picture.buffer.storage else { return }
-        let number = picture.number
-        guard let group = [group, groupBefore].compactMap(\.self).first(where: { $0.first <= number }) else { return }
-        // The group before is of use to this group only, whose open start may need it.
-        let before = group === self.group ? groupBefore : nil
+        guard case .deviceSurface(let surface as RemoteSurface) = picture.buffer.storage,
+            let recovery = recovery(of: picture.number)
+        else { return }
+        surface.recover(by: recovery)
+    }
+
+    /// Returns what decodes the picture of a sample again.
+    func recovery(of number: Int64) -> RemoteSurface.Recovery? {
+        guard let index = groups.lastIndex(where: { $0.first <= number }) else { return nil }
+        let group = groups[index]
+        // Pictures that are presented before an open start refer to the group before.
+        let before = group.isOpen && index > 0 ? groups[index - 1] : nil
         let wish = SampleGroup.Wish(number, group)
-        surface.recover { (description) throws(MediaError) in
+        return { (description) throws(MediaError) in
             try wish.group.picture(wish.number, after: before, as: description)
         }
     }
@@ -85,11 +94,14 @@ final class SampleGroup: Sendable {
 
     /// The number of its first sample.
     let first: Int64
+    /// Whether it starts with an open random access point.
+    let isOpen: Bool
     private let logger: Logger?
     private let state = Mutex(State())
 
-    init(from first: Int64, _ logger: Logger?) {
+    init(from first: Int64, isOpen: Bool, _ logger: Logger?) {
         self.first = first
+        self.isOpen = isOpen
         self.logger = logger
     }
 
