@@ -152,13 +152,14 @@ final class HelperHost: Sendable {
 
     /// Reserves a place for one more connection; ``release()`` returns it.
     ///
-    /// - Parameter limit: The maximum number of connections.
+    /// - Parameters:
+    ///   - limit: The maximum number of connections.
+    ///   - evenIfRetired: Whether a place is also free after ``retire()``.
     /// - Returns: Whether a place was free.
-    func reserve(limit: Int) -> Bool {
+    func reserve(limit: Int, evenIfRetired: Bool = false) -> Bool {
         state.withLock { state in
-            guard state.failure == nil, !state.isClosed, !state.isRetired, state.connections < limit else {
-                return false
-            }
+            guard state.failure == nil, !state.isClosed, evenIfRetired || !state.isRetired, state.connections < limit
+            else { return false }
             state.connections += 1
             return true
         }

@@ -109,14 +109,15 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     /// Whether another link is to the same helper.
     func sharesHelper<Others>(with other: HelperLink<Others>) -> Bool { host === other.host }
 
-    /// Opens another connection to the helper. It counts as one of those that the helper may have.
+    /// Opens another connection to the helper, even one that accepts no others. It counts as one of those that the helper
+    /// may have.
     ///
     /// - Throws: The end of the helper.
     func connect<Others: ConnectionMessages>(
         _ handlers: HelperLink<Others>.Handlers
     ) throws(MediaError) -> HelperLink<Others> {
         try check()
-        guard host.reserve(limit: .max) else {
+        guard host.reserve(limit: .max, evenIfRetired: true) else {
             throw MediaError(.unavailable, "\(Self.peer) accepts no more connections", isPermanent: false)
         }
         do {
