@@ -335,10 +335,11 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     private func handle(_ message: Message, _ handlers: Handlers) throws(MediaError) {
         switch message.role {
         case .answer, .refusal:
-            if try submissions?.answer(message) == true {
-                if case .refusal(let error) = message.role, !error.isPermanent { host.retire() }
-                return noteWork()
+            // Before the session learns of it, and may want another connection.
+            if case .refusal(let error) = message.role, !error.isPermanent, submissions?.areDue() == true {
+                host.retire()
             }
+            if try submissions?.answer(message) == true { return noteWork() }
             let isExpected = state.withLock { state in
                 // The order has failed already.
                 if state.isCancelled { return true }
