@@ -7,6 +7,9 @@ import Synchronization
 import VAToolbox
 
 /// A stream that a GPU decodes and encodes again, with the frames on the GPU or in memory.
+///
+/// The stream is in `OUTPUT.source`, output K in `OUTPUT.K`. With `hold=N`, each frame is kept until N later ones have come,
+/// and then its samples are written to `OUTPUT.frames`, row after row.
 struct DeviceTranscode {
     private let options: ScenarioOptions
     private let output: String
@@ -34,15 +37,22 @@ struct DeviceTranscode {
             for sample in stream { try await decoder.decode(sample) }
             try await decoder.finish()
         }
+        let held = options.heldFrames > 0 ? try HeldFrames(options.heldFrames, path: output + ".frames") : nil
         var onDevice = 0
         var count = 0
         for try await frame in decoder.frames {
-            if case .deviceSurface = frame.buffer.storage { onDevice += 1 }
+            var isOnDevice = false
+            if case .deviceSurface = frame.buffer.storage { isOnDevice = true }
+            if isOnDevice { onDevice += 1 }
+            let number = Int((frame.presentationTime.seconds * 25).rounded())
+            say("frame", ["frame": number, "onDevice": isOnDevice, "damaged": frame.isDamaged])
             for output in outputs {
-                try await output.session.encode(frame.buffer, presentationTime: frame.presentationTime)
+                try await output.session.encode(frame.buffer, presentationTime: frame.presentationTime, token: number)
             }
+            try held?.add(frame.buffer)
             count += 1
         }
+        try held?.finish()
         try await feeder.value
         await told.value
         for (index, output) in outputs.enumerated() {
@@ -55,6 +65,7 @@ struct DeviceTranscode {
                 [
                     "index": index, "samples": samples, "copied": statistics.copiedPictures,
                     "converted": statistics.convertedByEncoder, "repeated": statistics.repeatedFrames,
+                    "created": statistics.createdEncoders, "failed": statistics.failedEncoders,
                     "device": output.session.encoder.identity.device ?? "",
                 ]
             )
@@ -97,6 +108,13 @@ struct DeviceTranscode {
                     )
                     bytes.withUnsafeBytes { data.append(contentsOf: $0) }
                     count += 1
+                    say(
+                        "sample",
+                        [
+                            "index": index, "frame": sample.token as? Int ?? -1,
+                            "pts": sample.presentationTime.seconds, "dts": sample.decodeTime.seconds,
+                        ]
+                    )
                 }
                 try data.write(to: URL(fileURLWithPath: path))
                 return count
@@ -115,6 +133,9 @@ struct DeviceTranscode {
         )
         configuration.codec = options.sourceCodec
         configuration.frameRate = options.configuration.frameRate
+        configuration.bitDepth = options.configuration.bitDepth
+        configuration.keyFrameInterval = options.configuration.keyFrameInterval
+        configuration.allowsOpenGOP = options.isOpenGOP
         var software = SessionOptions()
         software.policy = .requireSoftware
         let session = try await CompressionSession(configuration: configuration, options: software)
@@ -129,7 +150,13 @@ struct DeviceTranscode {
             try await session.encode(source.picture(number), presentationTime: time)
         }
         try await session.finish()
-        return try await samples.value
+        let list = try await samples.value
+        var data = Data()
+        for sample in list {
+            try sample.annexB(withParameterSets: sample.isKeyFrame).withUnsafeBytes { data.append(contentsOf: $0) }
+        }
+        try data.write(to: URL(fileURLWithPath: output + ".source"))
+        return list
     }
 
     private static func tell(_ event: DecompressionEvent) {
@@ -138,7 +165,32 @@ struct DeviceTranscode {
             say("event", ["name": "decoder", "decoder": description.identity.name])
         case .decoderFailed(let identity, let error, let samples):
             say("event", ["name": "decoder failed", "decoder": identity.name, "error": "\(error)", "samples": samples])
-        default: break
+        case .damaged(let time, let error):
+            say("event", ["name": "damaged", "pts": time.seconds, "error": "\(error)"])
+        case .withoutFrame(let time): say("event", ["name": "without frame", "pts": time.seconds])
+        case .lost(let time): say("event", ["name": "lost", "pts": time.seconds])
         }
+    }
+}
+
+/// Frames that a consumer keeps for a while. Their samples are read when they are released.
+private final class HeldFrames {
+    private let limit: Int
+    private let file: FileHandle
+    private var frames: [PixelBuffer] = []
+
+    init(_ limit: Int, path: String) throws {
+        self.limit = limit
+        file = try PictureSource.file(path)
+    }
+
+    func add(_ frame: PixelBuffer) throws {
+        frames.append(frame)
+        if frames.count > limit { try PictureSource.keep(frames.removeFirst(), in: file) }
+    }
+
+    func finish() throws {
+        while !frames.isEmpty { try PictureSource.keep(frames.removeFirst(), in: file) }
+        try file.close()
     }
 }

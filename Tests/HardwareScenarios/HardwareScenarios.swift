@@ -23,6 +23,8 @@ import VAToolbox
                 try await RecordedSession(ScenarioOptions(Array(words[3...])), output: words[2]).run()
             case "transcode" where words.count > 2:
                 try await DeviceTranscode(ScenarioOptions(Array(words[3...])), output: words[2]).run()
+                // Helpers end in an orderly way only while this process exists.
+                await waitForChildren()
             case "sessions":
                 try await ManySessions(ScenarioOptions(Array(words[2...]))).run()
             case "support" where words.count > 2:

@@ -50,14 +50,15 @@ final class PictureSource {
         case .owned: buffer = try Pictures.fill(PixelBuffer(description), number)
         case .dmaBuf: buffer = try await captured.picture(number)
         }
-        if let copy { try keep(buffer, in: copy) }
+        if let copy { try Self.keep(buffer, in: copy) }
         return buffer
     }
 
     /// Waits until every buffer is there again.
     func finish() async { await captured.waitForAll() }
 
-    private func keep(_ buffer: PixelBuffer, in file: FileHandle) throws {
+    /// Appends the samples of a picture to a file, row after row.
+    static func keep(_ buffer: PixelBuffer, in file: FileHandle) throws {
         var samples = Data()
         try buffer.withPlanes { planes in
             for (plane, extent) in zip(planes, buffer.pictureDescription.planeExtents) {
@@ -70,7 +71,8 @@ final class PictureSource {
         try file.write(contentsOf: samples)
     }
 
-    private static func file(_ path: String) throws -> FileHandle {
+    /// Creates a file.
+    static func file(_ path: String) throws -> FileHandle {
         guard FileManager.default.createFile(atPath: path, contents: nil), let file = FileHandle(forWritingAtPath: path)
         else { throw Wrong("cannot write \(path)") }
         return file

@@ -54,6 +54,10 @@ struct ScenarioOptions: Sendable {
     var isCancelled = false
     /// How many decoded frames may be kept on the GPU; `nil` to decode on the CPU.
     var deviceFrames: Int?
+    /// How many frames the consumer keeps beside the encoders, and then reads; 0 to read none.
+    var heldFrames = 0
+    /// Whether the stream to decode has open groups of pictures.
+    var isOpenGOP = false
     /// The codec of a stream to decode.
     var sourceCodec = CodecSelection.h264
     var actions: [Int: [Action]] = [:]
@@ -102,6 +106,7 @@ struct ScenarioOptions: Sendable {
         case "height": configuration.height = number
         case "frames": frames = number
         case "device-frames": deviceFrames = number
+        case "hold": heldFrames = number
         case "sessions": sessions = number
         case "together": together = max(1, number)
         case "pause": pause = number
@@ -147,6 +152,7 @@ struct ScenarioOptions: Sendable {
                 throw Wrong("no such preset: \(value)")
             }
             configuration.software.preset = preset
+        case ("open-gop", "on"): isOpenGOP = true
         case ("meet", "on"): meets = true
         case ("devices", _):
             let names = value.split(separator: ",").map(String.init)

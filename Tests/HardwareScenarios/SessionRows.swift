@@ -56,6 +56,12 @@ struct SessionRows {
     }
 }
 
+/// Waits until every process that this one has started has ended, for half a minute at most.
+func waitForChildren() async {
+    let limit = ContinuousClock.now + .seconds(30)
+    while .now < limit, ProcessState().children > 0 { try? await Task.sleep(for: .milliseconds(5)) }
+}
+
 /// What a process holds.
 private struct ProcessState {
     /// Open descriptors, without those of the library's own that a process opens once.

@@ -56,6 +56,8 @@ SHARES = {
     "speed": [Share(5, "--pairs 7", "7 pairs"), Share(20, "")],
     "streaming": [Share(1, "--sample", "sample"), Share(4, "")],
     "switch-files": [Share(2, "--without-browser", "without browser"), Share(4, "")],
+    "transcode": [Share(1, "--sample --seed {seed}", "sample"),
+                  Share(8, "--share 8 --seed {seed}", "an eighth of the faults"), Share(30, "--seed {seed}")],
 }
 
 
