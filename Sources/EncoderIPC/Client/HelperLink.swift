@@ -106,6 +106,12 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     /// The missing parts of the helper's sandbox.
     var limitations: [String] { host.limitations }
 
+    /// Whether neither end has given it up.
+    var isUsable: Bool { state.withLock { $0.failure == nil && !$0.isClosed } }
+
+    /// Whether its helper accepts no more connections, because something in it has failed.
+    var isHelperRetired: Bool { !host.isOpen }
+
     /// Whether another link is to the same helper.
     func sharesHelper<Others>(with other: HelperLink<Others>) -> Bool { host === other.host }
 

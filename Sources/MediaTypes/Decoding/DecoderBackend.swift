@@ -79,6 +79,10 @@ public protocol DecoderBackend: AnyObject {
     /// is 0. Called on the thread that submits samples.
     var copiedPictures: Int { get }
 
+    /// Whether a new decoder would be better at the next random access point, although this one has not failed. The
+    /// default is `false`. Called on the thread that submits samples.
+    var isOutdated: Bool { get }
+
     /// Accepts a sample. Samples come in decoding order, the first one at a random access point. Complete pictures go
     /// to ``DecoderRequest/output``, before or after the call returns.
     ///
@@ -101,6 +105,9 @@ public protocol DecoderBackend: AnyObject {
 extension DecoderBackend {
     /// Returns 0: the decoder returns its own memory.
     public var copiedPictures: Int { 0 }
+
+    /// Returns `false`.
+    public var isOutdated: Bool { false }
     /// Does nothing: a call ends by itself.
     public var cancel: @Sendable () -> Void { {} }
 }

@@ -262,6 +262,7 @@ extension DecodingCore {
     /// - Throws: The error of the session if no candidate is left.
     private func submit() throws(MediaError) {
         while let next = try nextSample() {
+            if try replaceOutdated(before: next) { continue }
             try call { (decoder) throws(MediaError) in try decoder.decode(next) }
             guard instance != nil else { continue }
             instance?.wasDrained = false
@@ -272,6 +273,19 @@ extension DecodingCore {
                 if isRepeated { state.statistics.repeatedSamples += 1 }
             }
         }
+    }
+
+    /// Releases a decoder that should not continue, once it has returned everything. A new one begins at an IDR picture, so
+    /// that no sample has to be decoded again.
+    ///
+    /// - Returns: Whether another decoder has to decode the sample.
+    private func replaceOutdated(before next: DecoderSample) throws(MediaError) -> Bool {
+        guard let outdated = instance, next.number > lastSubmitted, next.sample.randomAccess == .closed,
+            outdated.decoder.isOutdated
+        else { return false }
+        if !outdated.wasDrained { try call { (decoder) throws(MediaError) in try decoder.drain() } }
+        releaseDecoder()
+        return true
     }
 
     /// The next sample for the decoder, which is created if there is none; `nil` if it has all, or cannot begin yet.

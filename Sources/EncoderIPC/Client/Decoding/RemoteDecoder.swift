@@ -99,6 +99,9 @@ package final class RemoteDecoder: DecoderBackend {
         return properties
     }
 
+    /// Whether pictures stay in a helper in which no new encoder can read them, because another has failed there.
+    package var isOutdated: Bool { connection.allowsPictures && link.isHelperRetired }
+
     /// The ID of the helper process, while it runs.
     package var processID: Int32? { link.processID }
 

@@ -40,7 +40,10 @@ package final class RemoteSurface: DeviceSurface {
     }
 
     /// Whether an encoder at the far end of a link can read the picture.
-    func isAt(_ link: EncoderLink) -> Bool { link.sharesHelper(with: connection.link) }
+    func isAt(_ link: EncoderLink) -> Bool {
+        // With its connection, a helper forgets the pictures of a decoder.
+        connection.link.isUsable && link.sharesHelper(with: connection.link)
+    }
 }
 
 /// What a decoder in a helper and its pictures on the device have in common: the connection, which ends with the last of
