@@ -169,6 +169,7 @@ struct DeviceTranscode {
             say("event", ["name": "damaged", "pts": time.seconds, "error": "\(error)"])
         case .withoutFrame(let time): say("event", ["name": "without frame", "pts": time.seconds])
         case .lost(let time): say("event", ["name": "lost", "pts": time.seconds])
+        case .starvation(let starvation): say("event", ["name": "starvation", "what": "\(starvation)"])
         }
     }
 }

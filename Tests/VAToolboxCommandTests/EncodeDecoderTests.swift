@@ -126,7 +126,7 @@ import Testing
     @Test(arguments: [
         ("fields.mkv", "interlaced video is deinterlaced on the CPU"),
         ("turned.mp4", "the pictures are turned upright on the CPU"),
-        ("mpeg4.mp4", "videos of this codec"), ("full.mp4", "the driver cannot decode this stream"),
+        ("mpeg4.mp4", "videos of this codec"), ("full.mp4", "decodes no 4:2:2 of 8 bits"),
     ])
     func whatTheGPUCannotDoIsDoneByTheCPU(name: String, reason: String) throws {
         switch name {
@@ -173,7 +173,7 @@ import Testing
     }
 
     /// Whatever becomes of the decoder, every frame comes out once, as from the CPU.
-    @Test(arguments: ["decoded:20=abort", "decoded:20=hang", "vaEndPicture:30=segv"])
+    @Test(arguments: ["decoded:20=abort", "vaEndPicture:30=segv"])
     func failuresOfTheDecoderLoseNothing(fault: String) throws {
         try makeClip("b.mp4")
         let expected = try encode("b.mp4", decoder: "software", Self.software)

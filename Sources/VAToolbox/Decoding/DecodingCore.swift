@@ -445,7 +445,7 @@ extension DecodingCore {
             givenUp.append(
                 DecoderDescription.Rejection(
                     name: identity.description,
-                    reason: verdict.message,
+                    reason: verdict.readable,
                     cause: verdict.cause,
                     remedies: verdict.remedies
                 )

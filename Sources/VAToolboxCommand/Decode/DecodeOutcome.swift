@@ -97,7 +97,7 @@ extension DecodeOutcome {
     private var failures: [String] {
         var groups: [(text: String, count: Int)] = []
         let rejections = Set(report.decoder?.rejected.map(\.reason) ?? [])
-        for failure in report.failures where !rejections.contains(failure.message) {
+        for failure in report.failures where !rejections.contains(failure.readable) {
             let text = Readable.oneLine(failure.readable)
             if groups.last?.text == text { groups[groups.count - 1].count += 1 } else { groups.append((text, 1)) }
         }
