@@ -58,6 +58,7 @@ SHARES = {
     "switch-files": [Share(2, "--without-browser", "without browser"), Share(4, "")],
     "transcode": [Share(1, "--sample --seed {seed}", "sample"),
                   Share(8, "--share 8 --seed {seed}", "an eighth of the faults"), Share(30, "--seed {seed}")],
+    "transcode-cost": [Share(10, "")],
 }
 
 
