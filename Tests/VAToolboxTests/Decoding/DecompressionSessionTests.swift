@@ -67,7 +67,7 @@ import Testing
         let script = DecoderScript { call, count in
             var random = SplitMix(seed &* 1000 &+ UInt64(count))
             guard random.isOne(of: 12) else { return nil }
-            return random.isOne(of: 2) ? .refuses : .failsLater
+            return [.refuses, .failsLater, .isOutdated][random.below(3)]
         }
         var random = SplitMix(seed ^ 77)
         let flushes = Set((0..<random.below(3)).map { _ in random.below(stream.samples.count) })
@@ -116,6 +116,23 @@ import Testing
             if case .decoderFailed(_, let error, _) = event { error.message } else { nil }
         }.last
         #expect(verdict?.contains("given up after 2 missed deadlines with few or no frames in between") == true)
+    }
+
+    /// Such a decoder returns everything, and the next one begins without decoding anything again.
+    @Test func anOutdatedDecoderGivesWayAtAnIDRPicture() async throws {
+        var stream = ModelStream()
+        for _ in 0..<3 {
+            stream.add(.closed)
+            for _ in 0..<4 { stream.add(.none, leading: 2) }
+        }
+        let script = DecoderScript { call, _ in if case .decode(3) = call { .isOutdated } else { nil } }
+        let played = try await play(stream, on: [script])
+        #expect(played.frames.map(\.presentationTime) == stream.times)
+        #expect(played.statistics.createdDecoders == 2 && played.statistics.failedDecoders == 0)
+        #expect(played.statistics.repeatedSamples == 0)
+        let next = try #require(stream.samples.dropFirst().firstIndex { $0.randomAccess == .closed })
+        let creations = script.calls.enumerated().filter { $0.element == .create }.map(\.offset)
+        #expect(script.calls[creations[1] + 1] == .decode(Int64(next)) && script.violations.isEmpty)
     }
 
     @Test func aPermanentRefusalIsNotRepeated() async throws {

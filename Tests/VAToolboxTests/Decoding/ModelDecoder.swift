@@ -27,6 +27,8 @@ final class DecoderScript: Sendable {
         case hasNoPicture
         /// The call throws that a deadline has passed.
         case missesDeadline
+        /// The decoder works, but a new one would be better.
+        case isOutdated
     }
 
     private struct State {
@@ -93,6 +95,7 @@ private final class ModelDecoder: DecoderBackend {
     private var held: [(time: MediaTime, picture: DecodedPicture)] = []
     /// Whether it has failed, which its caller does not know yet.
     private var hasFailed = false
+    private(set) var isOutdated = false
     private let queue: DispatchQueue?
 
     init(_ request: DecoderRequest, _ script: DecoderScript, name: String, usesThread: Bool) {
@@ -115,6 +118,7 @@ private final class ModelDecoder: DecoderBackend {
             return (try? PlainThread.start(name: "fault") { output(.failed(ModelDecoderFactory.error)) }) ?? ()
         case .isDamaged, .hasNoPicture:
             request.output(.damaged(number: sample.number, MediaError(.malformedData, "damaged")))
+        case .isOutdated: isOutdated = true
         case nil: break
         }
         let access = sample.sample.randomAccess
