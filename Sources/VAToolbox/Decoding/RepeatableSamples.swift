@@ -128,8 +128,9 @@ final class SampleGroup: Sendable {
             guard let samples = state.samples, let start = (earlier + samples).first else {
                 throw Self.lost("its samples take too much memory", number)
             }
-            let pictures = try decode(earlier + samples, from: start.sample.formatDescription)
-            for picture in pictures where state.wishes.contains(picture.number) {
+            let wishes = state.wishes.union([number])
+            let pictures = try decode(earlier + samples, from: start.sample.formatDescription, for: wishes)
+            for picture in pictures {
                 state.recovered[picture.number] = try picture.buffer.converted(to: description.format)
             }
             guard let picture = state.recovered.removeValue(forKey: number) else {
@@ -139,16 +140,22 @@ final class SampleGroup: Sendable {
         }
     }
 
+    /// Decodes samples until the wanted pictures are there. All others are released at once: a group can have thousands.
     private func decode(
         _ samples: [DecoderSample],
-        from format: FormatDescription
+        from format: FormatDescription,
+        for wishes: Set<Int64>
     ) throws(MediaError) -> [DecodedPicture] {
         let pictures = Mutex<[DecodedPicture]>([])
         let request = DecoderRequest(formatDescription: format) { output in
-            if case .picture(let picture) = output { pictures.withLock { $0.append(picture) } }
+            guard case .picture(let picture) = output, wishes.contains(picture.number) else { return }
+            pictures.withLock { $0.append(picture) }
         }
         let decoder = try SoftwareDecoderFactory(codec: format.codec, logger: logger).makeDecoder(request)
-        for sample in samples { try decoder.decode(sample) }
+        for sample in samples {
+            try decoder.decode(sample)
+            if pictures.withLock({ $0.count }) == wishes.count { return pictures.withLock { $0 } }
+        }
         try decoder.drain()
         return pictures.withLock { $0 }
     }
