@@ -21,6 +21,9 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
     private let converter: PictureConverter
     private let reconstructions: SurfacePool
     private let pageTrial: PageTrial
+    private let logger: Logger
+    /// Whether the device copies surfaces that cannot be encoded in place; not after a failure.
+    private var copiesOnDevice: Bool
 
     private var planner: GOPPlanner
     private var coder: Stream.Coder
@@ -80,6 +83,8 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         )
         let pageTrial = PageTrial(device: device)
         self.pageTrial = pageTrial
+        self.logger = logger
+        copiesOnDevice = properties.conversions != nil
         input = PictureInput(
             display,
             surfaces,
@@ -202,10 +207,13 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
     private func surface(_ frame: EncoderFrame) throws(MediaError) -> InputSurface {
         if let conversion = frame.conversion { return try converter.surface(for: frame.buffer, conversion) }
         // The device copies a surface that is too small for whole blocks, or has another format.
-        if properties.conversions != nil, input.isOnDevice(frame.buffer), !input.isInPlace(frame.buffer),
-            let copy = try? converter.surface(for: frame.buffer, .copy(of: frame.buffer.pictureDescription))
-        {
-            return copy
+        if copiesOnDevice, input.isOnDevice(frame.buffer), !input.isInPlace(frame.buffer) {
+            do throws(MediaError) {
+                return try converter.surface(for: frame.buffer, .copy(of: frame.buffer.pictureDescription))
+            } catch {
+                logger.notice("decoded pictures are copied by the CPU, because the device cannot copy one: \(error)")
+                copiesOnDevice = false
+            }
         }
         return try input.surface(for: frame.buffer)
     }
