@@ -490,7 +490,7 @@ def judge_decode(environment, runs, source):
     # On the CPU otherwise, with the reason and what to do.
     ended = runs(*options)
     text = "".join(ended.output.split())
-    wanted = ["failed", "try", "5pictures", *environment.says, *environment.remedy]
+    wanted = ["why", "try", "5pictures", *environment.says, *environment.remedy]
     missing = [word for word in wanted if "".join(runs.fill(word).split()) not in text]
     if ended.status != 0 or missing:
         complaints.append(f"decode: {ended.description}, does not show {missing}: {ended.output[-1500:]}")
