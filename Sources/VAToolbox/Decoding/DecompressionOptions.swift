@@ -23,6 +23,10 @@ public struct DecompressionOptions: Sendable {
     /// A frame on a GPU costs no copy if it is encoded on the same GPU and both sessions share a ``helpers`` pool whose
     /// helpers have room for both (``EncoderIPC/HelperPool/Options/encodersPerHelper``). Its samples are copied to memory
     /// when they are first accessed.
+    ///
+    /// If the helper process ends, such frames are decoded again on the CPU, from samples that are kept up to
+    /// ``replayByteLimit`` from one IDR or open random access point to the next. Frames without kept samples, as in streams
+    /// with intra refresh only, are lost: accessing their samples throws `unavailable`.
     public var devicePictureLimit = 0
     /// The number of threads for decoding on the CPU, 0...64; 0 for one per processor.
     public var threadCount = 0

@@ -10,7 +10,9 @@ import VideoDecoding
 /// The samples of a session whose frames are kept on a GPU: when a helper process ends, its surfaces are lost, and the
 /// frames that the consumer still has are decoded again on the CPU, when their samples are needed.
 ///
-/// H.264 and HEVC decode to the same samples everywhere, so nobody can tell the difference.
+/// H.264 and HEVC define every decoded sample, so these frames equal the lost ones. Film grain is an exception: libavcodec
+/// adds it on the CPU, GPUs do not. Frames before the first IDR or open random access point, and those of a group that is
+/// too large to keep, are lost with their helper.
 struct RepeatableSamples {
     private let mostBytes: Int
     private let logger: Logger?
