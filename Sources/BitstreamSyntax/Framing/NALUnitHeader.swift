@@ -84,6 +84,11 @@ public struct H264NALUnitHeader: NALUnitHeader {
     ///
     /// - Throws: `BitstreamError` if the unit is shorter than the header or `forbidden_zero_bit` is one.
     public init(nalUnit: some Collection<UInt8>) throws(BitstreamError) {
+        if let byte = nalUnit.first, byte & 0x80 == 0 {
+            self.init(nalRefIdc: UInt32(byte >> 5), nalUnitType: UnitType(rawValue: UInt32(byte & 0x1F)))
+            return
+        }
+        // The reader of bits describes what is wrong.
         self.init(nalRefIdc: 0, nalUnitType: UnitType(rawValue: 0))
         var reader = SyntaxReader(BitReader(Array(nalUnit.prefix(1))))
         try visit(&reader)
@@ -188,6 +193,16 @@ public struct HEVCNALUnitHeader: NALUnitHeader {
     /// - Throws: `BitstreamError` if the unit is shorter than the header, `forbidden_zero_bit` is one or
     ///   `nuh_temporal_id_plus1` is zero.
     public init(nalUnit: some Collection<UInt8>) throws(BitstreamError) {
+        var bytes = nalUnit.makeIterator()
+        if let first = bytes.next(), let second = bytes.next(), first & 0x80 == 0, second & 7 != 0 {
+            self.init(
+                nalUnitType: UnitType(rawValue: UInt32(first >> 1)),
+                nuhLayerId: UInt32(first & 1) << 5 | UInt32(second >> 3),
+                nuhTemporalIdPlus1: UInt32(second & 7)
+            )
+            return
+        }
+        // The reader of bits describes what is wrong.
         self.init(nalUnitType: UnitType(rawValue: 0))
         var reader = SyntaxReader(BitReader(Array(nalUnit.prefix(2))))
         try visit(&reader)
