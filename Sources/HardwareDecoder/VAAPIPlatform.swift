@@ -21,9 +21,9 @@ final class VAAPIPlatform: DecodingPlatform {
     /// The number of pictures that may stay in their surfaces.
     private let devicePictures: Int
 
-    /// The surfaces beyond those of the decoded picture buffer and of pictures that stay there: for the picture that is
-    /// copied or passed on.
-    private static let extraSurfaces = 2
+    /// The surfaces beyond those of the decoded picture buffer and of pictures that stay there: for the latest
+    /// picture and the one that is copied or passed on.
+    private static let extraSurfaces = 3
 
     /// Opens a device.
     ///
@@ -76,6 +76,8 @@ final class VAAPIPlatform: DecodingPlatform {
 // MARK: - Pictures
 
 extension VAAPIPlatform {
+    var completesLater: Bool { true }
+
     func wait(for frame: FrameReference) throws(MediaError) -> String? {
         do throws(VAError) {
             try display.wait(forSurface: frame.surface)

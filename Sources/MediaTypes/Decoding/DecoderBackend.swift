@@ -84,11 +84,20 @@ public protocol DecoderBackend: AnyObject {
     var isOutdated: Bool { get }
 
     /// Accepts a sample. Samples come in decoding order, the first one at a random access point. Complete pictures go
-    /// to ``DecoderRequest/output``, before or after the call returns.
+    /// to ``DecoderRequest/output``, before or after the call returns, some only in the next call or in ``pause()``.
     ///
     /// - Throws: An error of the decoder itself. A sample with damaged data is no such error; it is reported as
     ///   ``DecoderOutput/damaged(number:_:)``.
     func decode(_ sample: DecoderSample) throws(MediaError)
+
+    /// Announces a pause in the input. When the call returns, ``DecoderRequest/output`` has received every picture that no
+    /// further sample has to precede. The default does nothing: the decoder keeps no such picture.
+    ///
+    /// Without this call, a decoder on a device may keep the latest picture until it gets the next sample, so that nobody
+    /// waits while the device works.
+    ///
+    /// - Throws: As ``decode(_:)``.
+    func pause() throws(MediaError)
 
     /// Returns every picture that the decoder still holds. When the call returns, ``DecoderRequest/output`` has
     /// received all of them. The next sample must be at a random access point.
@@ -108,6 +117,8 @@ extension DecoderBackend {
 
     /// Returns `false`.
     public var isOutdated: Bool { false }
+    /// Does nothing: the decoder returns pictures as soon as it can.
+    public func pause() throws(MediaError) {}
     /// Does nothing: a call ends by itself.
     public var cancel: @Sendable () -> Void { {} }
 }

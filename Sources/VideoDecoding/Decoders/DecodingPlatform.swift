@@ -24,6 +24,9 @@ package protocol DecodingPlatform: AnyObject {
     /// driver that it reports; `nil` if the sample is to blame.
     var onMessage: @Sendable (String) -> MediaError? { get }
 
+    /// Whether frames become complete later than libavcodec returns them.
+    var completesLater: Bool { get }
+
     /// Waits until the samples of a frame are complete.
     ///
     /// - Returns: The damage that the device reports; `nil` if there is none.
@@ -38,6 +41,8 @@ package protocol DecodingPlatform: AnyObject {
 extension DecodingPlatform {
     /// Blames the sample for every message.
     package var onMessage: @Sendable (String) -> MediaError? { { _ in nil } }
+    /// Returns `false`: a frame is complete when libavcodec returns it.
+    package var completesLater: Bool { false }
     /// Returns `nil`: a frame is complete when libavcodec returns it.
     package func wait(for frame: FrameReference) throws(MediaError) -> String? { nil }
 }

@@ -25,6 +25,8 @@ package final class LibraryDecoder: DecoderBackend {
     private var formats: [(first: Int64, format: FormatDescription)] = []
     /// The numbers of the first sample since the start or the last drain, and of the latest one.
     private var samples: ClosedRange<Int64>?
+    /// The latest picture, which the device may still work on.
+    private var latest: FrameReference?
     /// An empty frame for the next picture.
     private var spare: FrameReference?
 
@@ -92,6 +94,14 @@ package final class LibraryDecoder: DecoderBackend {
         reportDamage()
     }
 
+    package func pause() throws(MediaError) {
+        guard latest != nil, let samples else { return }
+        let mark = LogRoute.enter(log, tag: DamageRecord.tag(samples.upperBound))
+        defer { LogRoute.leave(mark) }
+        try deliverLatest()
+        reportDamage()
+    }
+
     package func drain() throws(MediaError) {
         guard let samples else { return }
         let mark = LogRoute.enter(log, tag: DamageRecord.tag(samples.upperBound))
@@ -100,6 +110,7 @@ package final class LibraryDecoder: DecoderBackend {
         let status = context.send(nil)
         if status < 0, status != ffmpeg_error_eof { try note(status, "avcodec_send_packet") }
         try receive()
+        try deliverLatest()
         try damage.checkFailure()
         reportDamage()
         context.flush()
@@ -213,7 +224,7 @@ extension LibraryDecoder {
             }
             failures = 0
             spare = nil
-            try deliver(frame)
+            try take(frame)
         }
     }
 
@@ -224,7 +235,18 @@ extension LibraryDecoder {
         let packet = try SamplePacket(CodedData([0, 0, 0, UInt8(unit.count)] + unit))
         let due = try DuePictures(context, delimiter: packet.packet)
         for status in due.failures { try note(status, "avcodec_send_packet") }
-        for frame in due.frames { try deliver(frame) }
+        for frame in due.frames { try take(frame) }
+    }
+
+    /// Passes on a picture, or the one before if the device may still work on this one.
+    private func take(_ frame: FrameReference) throws(MediaError) {
+        try deliverLatest()
+        guard platform.completesLater else { return try deliver(frame) }
+        latest = frame
+    }
+
+    private func deliverLatest() throws(MediaError) {
+        if let frame = latest.take() { try deliver(frame) }
     }
 
     private func deliver(_ reference: FrameReference) throws(MediaError) {
