@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import Dispatch
+internal import Glibc
 internal import Synchronization
 
 /// Runs the jobs of one actor on a dedicated thread, so that calls that block on files do not occupy threads of the
@@ -24,6 +25,14 @@ package final class ThreadExecutor: SerialExecutor {
         work.add({ job.runSynchronously(on: self.asUnownedSerialExecutor()) }, startingThreadNamed: name)
     }
 
+    /// Runs work like a job of the actor, which it may enter with `assumeIsolated`.
+    package func run(_ work: @escaping @Sendable () -> Void) { self.work.add(work, startingThreadNamed: name) }
+
+    /// Whether the caller is a job of the actor.
+    package func isIsolatingCurrentContext() -> Bool? { work.isRunningHere }
+
+    package func checkIsolated() { precondition(work.isRunningHere, "not on the thread \(name)") }
+
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
     /// The work queue of the thread. The thread retains this and not the executor, which may be released on the thread
@@ -35,6 +44,8 @@ package final class ThreadExecutor: SerialExecutor {
             /// Whether the thread sleeps until there is work.
             var isAsleep = false
             var isOver = false
+            /// The thread that runs the jobs at present.
+            var runner: pthread_t?
         }
 
         private let state = Mutex(State())
@@ -56,6 +67,10 @@ package final class ThreadExecutor: SerialExecutor {
             }
         }
 
+        var isRunningHere: Bool {
+            state.withLock { state in state.runner.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+        }
+
         func end() {
             let wasAsleep = state.withLock { state in
                 state.isOver = true
@@ -71,6 +86,7 @@ package final class ThreadExecutor: SerialExecutor {
                 let jobs = state.withLock { state in
                     defer { state.jobs = [] }
                     state.hasThread = !state.jobs.isEmpty
+                    state.runner = state.hasThread ? pthread_self() : nil
                     return state.jobs
                 }
                 if jobs.isEmpty { return }
@@ -79,6 +95,7 @@ package final class ThreadExecutor: SerialExecutor {
         }
 
         @Sendable private func run() {
+            state.withLock { $0.runner = pthread_self() }
             while true {
                 let (jobs, isOver) = state.withLock { state in
                     defer { state.jobs = [] }

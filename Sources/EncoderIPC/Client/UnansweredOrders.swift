@@ -24,6 +24,11 @@ final class UnansweredOrders<Order: Sendable>: Sendable {
     /// The oldest order.
     var first: Order? { state.withLock { $0.orders.first } }
 
+    /// The number of orders up to one of them.
+    func count(through isLast: (Order) -> Bool) -> Int? {
+        state.withLock { state in state.orders.firstIndex(where: isLast).map { $0 + 1 } }
+    }
+
     /// The number of orders.
     var count: Int { state.withLock { $0.orders.count } }
 
@@ -53,10 +58,10 @@ final class UnansweredOrders<Order: Sendable>: Sendable {
         }
     }
 
-    /// Removes the oldest order, which was answered.
-    func removeFirst() {
+    /// Removes the oldest orders, which were answered.
+    func removeFirst(_ count: Int = 1) {
         let isAwaited = state.withLock { state in
-            if !state.orders.isEmpty { state.orders.removeFirst() }
+            state.orders.removeFirst(min(count, state.orders.count))
             guard let awaited = state.awaited, state.orders.count <= awaited else { return false }
             state.awaited = nil
             return true

@@ -23,6 +23,8 @@ enum WireLimits {
     static let encoderOptions = 256
     static let adjustments = 64
     static let planes = 4
+    /// The pictures that a decoder may leave on its device.
+    static let devicePictures = 128
 }
 
 extension VideoCodec: WireValue {}

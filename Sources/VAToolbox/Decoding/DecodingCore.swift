@@ -10,13 +10,14 @@ import Synchronization
 actor DecodingCore {
     typealias Outcome = Result<Void, MediaError>
 
-    /// A call of `decode` that waits.
-    private struct Waiting {
+    /// A sample that waits, of a call or of ``submit(_:token:done:)``.
+    private struct Waiting: Sendable {
         var id: UInt64
         var sample: SampleBuffer
-        var isShown: Bool
+        var isShown = true
         var token: (any Sendable)?
-        var continuation: CheckedContinuation<Outcome, Never>
+        /// Receives whether the sample was accepted.
+        var done: @Sendable (Outcome) -> Void
     }
 
     private enum Phase {
@@ -38,6 +39,8 @@ actor DecodingCore {
     private nonisolated let executor = ThreadExecutor(name: "vt-decode")
     private nonisolated let isCancelled = Atomic(false)
     private nonisolated let lastID = Atomic<UInt64>(0)
+    /// The samples that were submitted without waiting, until this actor takes them over.
+    private nonisolated let arrivals = Mutex<[Waiting]>([])
     private nonisolated let report: @Sendable (DecompressionEvent?) -> Void
     private nonisolated let delivery: FrameDelivery
     /// Ends the call of the decoder, if there is one.
@@ -125,7 +128,7 @@ extension DecodingCore {
             // A cancellation after this check is handled after this call.
             if Task.isCancelled { return continuation.resume(returning: .failure(Self.callCancellation)) }
             waiting.append(
-                Waiting(id: id, sample: sample, isShown: isShown, token: token, continuation: continuation)
+                Waiting(id: id, sample: sample, isShown: isShown, token: token) { continuation.resume(returning: $0) }
             )
             acceptWaiting()
         }
@@ -133,21 +136,46 @@ extension DecodingCore {
 
     private func revoke(_ id: UInt64) {
         guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
-        waiting.remove(at: index).continuation.resume(returning: .failure(Self.callCancellation))
+        waiting.remove(at: index).done(.failure(Self.callCancellation))
     }
 
-    /// Accepts samples until the consumer is behind.
+    /// Accepts samples until the consumer is behind. After the end, all are refused.
     private func acceptWaiting() {
-        while !waiting.isEmpty, !queue.isSlow {
+        while !waiting.isEmpty, isOver || !queue.isSlow {
             let call = waiting.removeFirst()
             do throws(MediaError) {
                 try checkRunning()
                 try accept(call)
-                call.continuation.resume(returning: .success(()))
+                call.done(.success(()))
             } catch {
-                call.continuation.resume(returning: .failure(error))
+                call.done(.failure(error))
             }
         }
+    }
+
+    /// Submits a sample without waiting. Samples that follow each other quickly wake the session's thread once.
+    ///
+    /// - Parameter done: Receives what ``decode(_:isShown:token:)`` would return or throw, on any thread; must not block.
+    nonisolated func submit(
+        _ sample: SampleBuffer,
+        token: (any Sendable)?,
+        done: @escaping @Sendable (Outcome) -> Void
+    ) {
+        let id = lastID.add(1, ordering: .relaxed).newValue
+        let isFirst = arrivals.withLock { arrivals in
+            arrivals.append(Waiting(id: id, sample: sample, token: token, done: done))
+            return arrivals.count == 1
+        }
+        if isFirst { executor.run { self.assumeIsolated { $0.takeArrivals() } } }
+    }
+
+    private func takeArrivals() {
+        let new = arrivals.withLock { arrivals in
+            defer { arrivals.removeAll(keepingCapacity: true) }
+            return arrivals
+        }
+        waiting += new
+        acceptWaiting()
     }
 
     func flush() throws(MediaError) {
@@ -202,8 +230,10 @@ extension DecodingCore {
     private func resumeAll(_ error: MediaError) {
         let calls = waiting
         waiting = []
-        for call in calls { call.continuation.resume(returning: .failure(error)) }
+        for call in calls { call.done(.failure(error)) }
     }
+
+    private var isOver: Bool { if case .running = phase { false } else { true } }
 
     private func checkRunning() throws(MediaError) {
         switch phase {
@@ -263,7 +293,11 @@ extension DecodingCore {
     private func submit() throws(MediaError) {
         while let next = try nextSample() {
             if try replaceOutdated(before: next) { continue }
-            try call { (decoder) throws(MediaError) in try decoder.decode(next) }
+            try call { (decoder) throws(MediaError) in
+                try decoder.decode(next)
+                // A helper knows itself whether another sample is on its way.
+                try decoder.pause()
+            }
             guard instance != nil else { continue }
             instance?.wasDrained = false
             let isRepeated = next.number <= lastSubmitted

@@ -139,6 +139,18 @@ public final class DecompressionSession: Sendable {
         try await core.decode(sample, isShown: isShown, token: token)
     }
 
+    /// Submits a sample like ``decode(_:isShown:token:)``, without waiting and from any thread. The caller limits how many
+    /// samples wait, and may call ``finish()`` when all are accepted.
+    ///
+    /// - Parameter done: Receives the outcome, on any thread; must not block.
+    package func submit(
+        _ sample: SampleBuffer,
+        token: (any Sendable)? = nil,
+        done: @escaping @Sendable (Result<Void, MediaError>) -> Void
+    ) {
+        core.submit(sample, token: token, done: done)
+    }
+
     /// Waits until the frame of every accepted sample is queued in ``frames``, regardless of how many wait; with an output
     /// handler, until it was called for them.
     ///

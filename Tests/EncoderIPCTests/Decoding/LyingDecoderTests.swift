@@ -351,7 +351,13 @@ extension ProcessTests {
             refuses("no slot") { client in try client.send(DecoderClientMessage.free(slot: 0)) }
             refuses("no picture to release") { client in
                 try create(client)
-                try client.send(DecoderClientMessage.release(id: 0))
+                try client.send(DecoderClientMessage.release(ids: [0]))
+            }
+            refuses("no picture to release with a sample") { client in
+                try create(client)
+                var order = SampleOrder.blank
+                (order.byteCount, order.released) = (1, [0])
+                try client.send(DecoderClientMessage.sample(order))
             }
             refuses("no slot to forget") { client in try client.send(DecoderClientMessage.forget(slot: 0)) }
             let layouts: [[PlaneLayout]] = [

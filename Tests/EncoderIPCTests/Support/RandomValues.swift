@@ -305,7 +305,8 @@ extension SeededGenerator {
             isReference: flag(),
             isDropped: flag(),
             formatDescription: maybe { $0.format() },
-            formatDescriptionChanged: flag()
+            formatDescriptionChanged: flag(),
+            released: list { $0.integer() }
         )
     }
 
@@ -327,7 +328,7 @@ extension SeededGenerator {
     mutating func decoderClientMessages() -> [DecoderClientMessage] {
         [
             .create(decoderOrder()), .ring(byteCount: number()), .sample(sampleOrder()), .drain, .offer(slotOffer()),
-            .free(slot: integer()), .forget(slot: integer()), .release(id: integer()), .close,
+            .free(slot: integer()), .forget(slot: integer()), .release(ids: list { $0.integer() }), .close,
         ]
     }
 

@@ -18,6 +18,8 @@ final class DecodedSlots: Sendable {
         weak var link: DecoderLink?
         var plan: SlotPlan
         var memory: [UInt32: SlotMemory] = [:]
+        /// The pictures on the device that are no longer used and of which the helper does not know yet.
+        var released: [UInt64] = []
         /// The messages that were not sent, in order.
         var unsent: [Unsent] = []
         /// When the client came to hold all pictures while the helper waits for one.
@@ -30,12 +32,16 @@ final class DecodedSlots: Sendable {
 
     private let state: Mutex<State>
     private let sending = Mutex(())
+    /// As many pictures on the device are released at once: few of those that may be there.
+    private let releasesTogether: Int
     private let report: @Sendable (DecoderStarvation) -> Void
 
     /// - Parameters:
     ///   - limit: The maximum number of slots.
+    ///   - devicePictures: The maximum number of pictures on the device.
     ///   - report: Receives the beginning and the end of a wait; never blocks.
-    init(limit: Int, report: @escaping @Sendable (DecoderStarvation) -> Void) {
+    init(limit: Int, devicePictures: Int = 0, report: @escaping @Sendable (DecoderStarvation) -> Void) {
+        releasesTogether = max(devicePictures / 8, 1)
         state = Mutex(State(plan: SlotPlan(limit: limit)))
         self.report = report
     }
@@ -103,9 +109,29 @@ final class DecodedSlots: Sendable {
         flush()
     }
 
-    /// Tells the helper that a picture on its device is no longer used.
+    /// Releases a picture on the device. The helper learns of it with the next sample, or when several are released.
     func releaseDevicePicture(_ id: UInt64) {
-        state.withLock { $0.unsent.append(.init(message: .release(id: id))) }
+        let isEnough = state.withLock { state in
+            state.released.append(id)
+            return state.released.count >= releasesTogether
+        }
+        if isEnough { sendReleased() }
+    }
+
+    /// Returns the released pictures on the device, for a message to the helper.
+    func takeReleased() -> [UInt64] {
+        state.withLock { state in
+            let count = min(state.released.count, WireLimits.devicePictures)
+            defer { state.released.removeFirst(count) }
+            return Array(state.released.prefix(count))
+        }
+    }
+
+    /// Tells the helper which pictures on the device were released.
+    func sendReleased() {
+        let ids = takeReleased()
+        if ids.isEmpty { return }
+        state.withLock { $0.unsent.append(.init(message: .release(ids: ids))) }
         flush()
     }
 

@@ -32,7 +32,11 @@ package final class RemoteDecoder: DecoderBackend {
         try Self.check(request.formatDescription, identity.codec)
         try request.formatDescription.checkFitsWire()
         let ring = try SampleRing(byteCount: CodedRing.byteCount(for: request.formatDescription))
-        let slots = DecodedSlots(limit: options.pictureLimit, report: options.starvation)
+        let slots = DecodedSlots(
+            limit: options.pictureLimit,
+            devicePictures: request.devicePictureLimit,
+            report: options.starvation
+        )
         let ledger = SampleLedger(ring: ring, slots: slots, output: request.output)
         let link = try connect(
             DecoderLink.Handlers(
@@ -139,6 +143,7 @@ package final class RemoteDecoder: DecoderBackend {
         ledger.noteCall(isWaiting: true)
         defer { ledger.noteCall(isWaiting: false) }
         let answer: DecoderHelperMessage
+        slots.sendReleased()
         do throws(MediaError) {
             answer = try link.call(.drain, within: patience, to: "finish its pictures")
         } catch {
@@ -182,7 +187,8 @@ package final class RemoteDecoder: DecoderBackend {
             isReference: sample.isReference,
             isDropped: sample.isDropped,
             formatDescription: isNew ? sample.formatDescription : nil,
-            formatDescriptionChanged: sample.formatDescriptionChanged
+            formatDescriptionChanged: sample.formatDescriptionChanged,
+            released: slots.takeReleased()
         )
     }
 

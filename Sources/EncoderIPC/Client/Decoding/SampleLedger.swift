@@ -85,19 +85,24 @@ final class SampleLedger: Sendable {
 
     // MARK: - Messages
 
-    /// Handles the answer to a sample.
+    /// Handles the answer to samples.
     ///
     /// - Returns: Whether it is such an answer: samples are answered in order, before later orders.
     /// - Throws: `malformedData` if it answers another order.
     func answer(_ message: DecoderHelperMessage) throws(MediaError) -> Bool {
-        guard let first = unanswered.first else { return false }
+        guard unanswered.count > 0 else { return false }
+        var count = 1
         switch message {
-        case .accepted(first): break
+        case .accepted(let number):
+            guard let answered = unanswered.count(through: { $0 == number }) else {
+                throw lie("accepted a sample that it did not have", "sample \(number)")
+            }
+            count = answered
         case .callFailed(let error): fail(error)
         default: throw lie("replied to another request", "\(message.kind)")
         }
-        ring.releaseFirst()
-        unanswered.removeFirst()
+        for _ in 0..<count { ring.releaseFirst() }
+        unanswered.removeFirst(count)
         return true
     }
 

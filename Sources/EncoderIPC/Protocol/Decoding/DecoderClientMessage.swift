@@ -50,7 +50,8 @@ struct SampleOrder: WireStructure, Hashable, Sendable {
             isReference: false,
             isDropped: false,
             formatDescription: nil,
-            formatDescriptionChanged: false
+            formatDescriptionChanged: false,
+            released: []
         )
     }
 
@@ -68,6 +69,8 @@ struct SampleOrder: WireStructure, Hashable, Sendable {
     var formatDescription: FormatDescription?
     /// The sample's own statement about its format.
     var formatDescriptionChanged: Bool
+    /// The pictures on the device that the client no longer uses.
+    var released: [UInt64]
 
     mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
         try visitor.field(&number)
@@ -81,6 +84,7 @@ struct SampleOrder: WireStructure, Hashable, Sendable {
         try visitor.field(&isDropped)
         try visitor.field(&formatDescription)
         try visitor.field(&formatDescriptionChanged)
+        try visitor.list(&released, atMost: WireLimits.devicePictures)
     }
 }
 
@@ -122,8 +126,8 @@ enum DecoderClientMessage: Sendable {
     case free(slot: UInt32)
     /// The memory of that slot is no longer used. No answer.
     case forget(slot: UInt32)
-    /// The client no longer uses a picture on the device. No answer.
-    case release(id: UInt64)
+    /// The client no longer uses pictures on the device. No answer.
+    case release(ids: [UInt64])
     /// The last message: the decoder is to be released. No answer.
     case close
 }
@@ -173,7 +177,7 @@ extension DecoderClientMessage: WireMessage {
         case .offer: self = .offer(try SlotOffer(from: &reader))
         case .free: self = .free(slot: try reader.integer())
         case .forget: self = .forget(slot: try reader.integer())
-        case .release: self = .release(id: try reader.integer())
+        case .release: self = .release(ids: try reader.list(atMost: WireLimits.devicePictures))
         case .close: self = .close
         case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
         }
@@ -186,7 +190,7 @@ extension DecoderClientMessage: WireMessage {
         case .sample(let order): try order.write(to: &writer)
         case .offer(let offer): try offer.write(to: &writer)
         case .free(let slot), .forget(let slot): writer.integer(slot)
-        case .release(let id): writer.integer(id)
+        case .release(let ids): try writer.list(ids, atMost: WireLimits.devicePictures)
         case .drain, .close: break
         }
     }

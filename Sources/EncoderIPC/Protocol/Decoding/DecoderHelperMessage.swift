@@ -50,7 +50,7 @@ enum DecoderHelperMessage: Sendable {
     case created(DecoderProperties)
     /// There is no such decoder, or it could not be created.
     case refused(MediaError)
-    /// The decoder has accepted the sample, and nothing in the helper reads its memory any more.
+    /// The decoder has accepted the sample and all before it, and nothing in the helper reads their memory any more.
     case accepted(number: Int64)
     /// All pictures were reported before this message.
     case drained

@@ -44,7 +44,7 @@ struct DecoderClientState: ClientState {
             try slots.add(offer, memory)
         case .free(let slot): try slots.free(slot)
         case .forget(let slot): try slots.remove(slot)
-        case .release(let id): try kept.release(id)
+        case .release(let ids): try kept.release(ids)
         case .close: return .end
         }
         return .change
@@ -68,6 +68,7 @@ struct DecoderClientState: ClientState {
         guard let ring, let current = format else {
             throw MediaError(.malformedData, "the client sent a sample before it created a decoder")
         }
+        try kept.release(order.released)
         let new = order.formatDescription ?? current
         guard new.codec == current.codec else {
             throw MediaError(

@@ -9,14 +9,14 @@ internal import Synchronization
 /// The thread that calls ``run()`` is the decoder's thread. It also receives, like any thread that waits for the
 /// client.
 final class DecoderServer: Sendable {
-    private let channel: Channel
+    private let outbox: Outbox<DecoderHelperMessage>
     private let services: HelperServices
     private let inbox: OrderInbox<DecoderClientState>
     /// Keeps pictures in order while one of them waits for memory.
     private let outputs = Mutex(())
 
     init(_ channel: Channel, _ services: HelperServices, _ pictures: DevicePictures = .init()) {
-        self.channel = channel
+        outbox = Outbox(channel)
         self.services = services
         inbox = OrderInbox(channel, DecoderClientState(pictures))
     }
@@ -27,10 +27,29 @@ final class DecoderServer: Sendable {
     func run() throws(MediaError) {
         var work = Work()
         while let order = try inbox.next() {
+            let start = SuspendingClock.now
+            if case .sample = order {} else { try answerSamples(&work) }
             let answer = try carryOut(order, &work)
-            try channel.send(answer)
+            guard case .accepted(let number) = answer else {
+                // Answers come in the order of the samples.
+                try answerSamples(&work)
+                try outbox.sendNow(answer)
+                continue
+            }
+            work.unanswered = (number, (work.unanswered?.count ?? 0) + 1)
+            let holds = try outbox.hold(whileWaiting: inbox.isOrderWaiting, after: start)
+            if !holds || work.unanswered?.count == Self.mostUnanswered { try answerSamples(&work) }
         }
     }
+
+    /// Answers several samples at once, because each message may wake a thread of the client.
+    private func answerSamples(_ work: inout Work) throws(MediaError) {
+        guard let last = work.unanswered.take()?.last else { return }
+        try outbox.send(.accepted(number: last))
+    }
+
+    /// The maximum number of samples that are answered at once. A client waits for an answer when it has sent twice as many.
+    private static let mostUnanswered = UnansweredOrders<Int64>.limit / 2
 
     /// The state of the decoder's thread.
     private struct Work {
@@ -38,6 +57,8 @@ final class DecoderServer: Sendable {
         /// The error after which the decoder is not called any more. The client may have sent orders before it received
         /// the error.
         var failure: MediaError?
+        /// The last sample whose answer was not sent, and how many there are.
+        var unanswered: (last: Int64, count: Int)?
     }
 
     /// - Returns: The answer.
@@ -66,6 +87,7 @@ final class DecoderServer: Sendable {
                 return .drained
             }
             try decoder.decode(sample)
+            if !inbox.isOrderWaiting { try decoder.pause() }
             return .accepted(number: sample.number)
         } catch {
             work.failure = error
@@ -124,11 +146,11 @@ final class DecoderServer: Sendable {
                 switch output {
                 case .picture(let picture): try deliver(picture)
                 case .damaged(let number, let error):
-                    try channel.send(DecoderHelperMessage.damaged(number: number, error))
-                case .failed(let error): try channel.send(DecoderHelperMessage.failed(error))
+                    try outbox.send(.damaged(number: number, error))
+                case .failed(let error): try outbox.sendNow(.failed(error))
                 }
             } catch {
-                try? channel.send(DecoderHelperMessage.failed(error))
+                try? outbox.sendNow(.failed(error))
             }
         }
     }
@@ -148,7 +170,7 @@ final class DecoderServer: Sendable {
                 picture: description,
                 isDamaged: picture.isDamaged
             )
-            return try channel.send(DecoderHelperMessage.devicePicture(notice))
+            return try outbox.send(.devicePicture(notice))
         }
         guard let slot = try slot(description.shape) else { return }
         defer { withExtendedLifetime(slot.memory) {} }
@@ -159,12 +181,12 @@ final class DecoderServer: Sendable {
             picture: description.fittingWire,
             isDamaged: picture.isDamaged
         )
-        try channel.send(DecoderHelperMessage.picture(notice))
+        try outbox.send(.picture(notice))
     }
 
     private func slot(_ shape: PictureShape) throws(MediaError) -> SlotTable.Slot? {
         if let slot = inbox.look(for: { $0.takeSlot(shape) }) { return slot }
-        try channel.send(DecoderHelperMessage.slotAwaited(shape))
+        try outbox.sendNow(.slotAwaited(shape))
         return try inbox.wait { $0.takeSlot(shape) }
     }
 }

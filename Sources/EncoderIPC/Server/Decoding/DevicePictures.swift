@@ -49,7 +49,7 @@ final class KeptPictures {
     private(set) var limit = 0
 
     /// The largest limit of a client.
-    static let mostPictures = 128
+    static let mostPictures = WireLimits.devicePictures
 
     init(_ pictures: DevicePictures) { self.pictures = pictures }
 
@@ -80,17 +80,19 @@ final class KeptPictures {
         return id
     }
 
-    /// Releases a picture.
+    /// Releases pictures.
     ///
-    /// - Throws: `malformedData` if the client does not have it.
-    func release(_ id: UInt64) throws(MediaError) {
-        guard ids.remove(id) != nil else {
-            throw MediaError(
-                .malformedData,
-                "the client released a picture that it did not have",
-                given: "picture \(id)"
-            )
+    /// - Throws: `malformedData` if the client does not have one of them.
+    func release(_ released: [UInt64]) throws(MediaError) {
+        for id in released {
+            guard ids.remove(id) != nil else {
+                throw MediaError(
+                    .malformedData,
+                    "the client released a picture that it did not have",
+                    given: "picture \(id)"
+                )
+            }
+            pictures.remove(id)
         }
-        pictures.remove(id)
     }
 }

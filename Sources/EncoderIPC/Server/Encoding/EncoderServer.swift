@@ -9,12 +9,10 @@ internal import Synchronization
 /// client.
 final class EncoderServer: Sendable {
     private let channel: Channel
-    private let outbox: Outbox
+    private let outbox: Outbox<EncoderHelperMessage>
     private let services: HelperServices
     private let releases: ReleaseNotes
     private let inbox: OrderInbox<EncoderClientState>
-    /// If frames take no longer than this, messages about a frame are held back while another frame is waiting.
-    private static let quick = Duration.milliseconds(1)
     /// Keeps coded frames in the order of their data in the ring.
     private let outputs = Mutex(())
 
@@ -80,12 +78,9 @@ final class EncoderServer: Sendable {
                 let copies = encoder.copiedPictures
                 let start = SuspendingClock.now
                 let released = try encode(frame, encoder)
-                if inbox.isOrderWaiting {
-                    try outbox.hold(SuspendingClock.now - start < Self.quick)
-                } else {
-                    encoder.pause()
-                    try outbox.hold(false)
-                }
+                let isOrderWaiting = inbox.isOrderWaiting
+                if !isOrderWaiting { encoder.pause() }
+                try outbox.hold(whileWaiting: isOrderWaiting, after: start)
                 let more = UInt8(clamping: encoder.copiedPictures - copies)
                 answer = .accepted(number: frame.number, released: released, copies: more)
             case .update(let configuration):
@@ -184,8 +179,7 @@ final class EncoderServer: Sendable {
     }
 
     private func fail(_ error: MediaError) throws(MediaError) {
-        try outbox.send(.failed(error))
-        try outbox.hold(false)
+        try outbox.sendNow(.failed(error))
     }
 
     private func notice(_ frame: CodedFrame, _ ring: RingWriter) throws(MediaError) -> CodedNotice {
@@ -210,8 +204,7 @@ final class EncoderServer: Sendable {
             if ring.asks(for: byteCount) {
                 // Together with all messages that were held back: the client does not take frames that it does not know
                 // of.
-                try outbox.send(.roomWanted)
-                try outbox.hold(false)
+                try outbox.sendNow(.roomWanted)
             }
             switch try inbox.wait(for: { _ in ring.attempt(data) }) {
             case .written(let offset): return offset

@@ -10,10 +10,10 @@ final class ReleaseNotes: Sendable {
         var numbers: [Int64] = []
     }
 
-    private let outbox: Outbox
+    private let outbox: Outbox<EncoderHelperMessage>
     private let state = Mutex(State())
 
-    init(_ outbox: Outbox) { self.outbox = outbox }
+    init(_ outbox: Outbox<EncoderHelperMessage>) { self.outbox = outbox }
 
     /// Records the release of a frame's picture.
     func add(_ number: Int64) {
