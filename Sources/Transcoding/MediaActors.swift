@@ -58,15 +58,15 @@ actor MediaReader {
     /// Decodes with another decoder from the first picture on; before ``next()``.
     func decode(with factory: any DecoderFactory) throws(MediaError) { try source?.decode(with: factory) }
 
-    /// Returns the next events; none at the end. Several are returned if pictures stay in their file: nothing is read
-    /// then, and a thread switch for each of them would take longer than everything else.
+    /// Returns the next events; none at the end. Several are returned if pictures stay in their file or on a GPU and
+    /// nothing has to be waited for: a thread switch for each of them would take longer than everything else.
     func next() throws(MediaError) -> [MediaSource.Event] {
         if let failure = failure.take() { throw failure }
         var events: [MediaSource.Event] = []
         do throws(MediaError) {
             while events.count < Self.most, let event = try source?.next() {
                 events.append(event)
-                guard event.isInFile else { break }
+                guard event.isInFile || event.isOnDevice && source?.hasWaitingPictures == true else { break }
             }
         } catch {
             if events.isEmpty { throw error }
@@ -297,6 +297,12 @@ actor MediaWriter {
 }
 
 extension MediaSource.Event {
+    /// Whether it is a picture with samples on a GPU.
+    fileprivate var isOnDevice: Bool {
+        guard case .frame(let frame) = self, case .deviceSurface = frame.buffer.storage else { return false }
+        return true
+    }
+
     /// Whether it is a picture with samples in its file.
     fileprivate var isInFile: Bool {
         guard case .frame(let frame) = self, case .file = frame.buffer.storage else { return false }

@@ -112,6 +112,9 @@ final class BackendDecoder {
         }
     }
 
+    /// Whether there is output that ``receive()`` has not returned yet.
+    var hasOutput: Bool { !outputs.isEmpty || inbox.outputs.withLock { !$0.isEmpty } }
+
     /// Returns the next picture, or what happens instead.
     func receive() throws(MediaError) -> Output {
         while true {

@@ -107,6 +107,9 @@ public final class MediaSource: @unchecked Sendable {
         return try reader.next()
     }
 
+    /// Whether the decoder of ``decode(with:)`` has returned pictures that ``next()`` has not.
+    package var hasWaitingPictures: Bool { reader.hasWaitingPictures }
+
     /// Leaves pictures of uncompressed video in their file from now on, if the input is a file that is open for reading
     /// only. ``next()`` then returns ``MediaTypes/PixelStorage/file(_:)``, and the samples are read when needed,
     /// directly to their destination. The file must not change. This saves a copy for encoders that copy pictures

@@ -49,6 +49,7 @@ final class SourceReader {
     }
 
     var problems: SourceProblems { pipeline.problems }
+    var hasWaitingPictures: Bool { pipeline.hasWaitingPictures }
 
     /// The number of pictures that are examined to verify the container's frame rate.
     private static let picturesThatProveARate = 250

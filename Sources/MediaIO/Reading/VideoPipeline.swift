@@ -133,6 +133,9 @@ final class VideoPipeline {
         if status < 0, status != ffmpeg_error_eof { try noteDecodeError(status, at: packet?.pointee.pts) }
     }
 
+    /// Whether another decoder than libavcodec in this process has returned pictures that were not taken yet.
+    var hasWaitingPictures: Bool { backend?.hasOutput ?? false }
+
     /// Discards all state, as required after a seek.
     func restart() {
         decoder.flush()

@@ -29,23 +29,20 @@ struct SessionDecoderFactory: DecoderFactory {
 private final class SessionDecoder: DecoderBackend {
     let properties: DecoderProperties
 
-    /// The samples that may wait for the session.
-    private static let samplesAhead = 4
-
-    private let samples: AsyncStream<DecoderSample>.Continuation
+    private let session: DecompressionSession
+    private let output: @Sendable (DecoderOutput) -> Void
     private let numbers = SampleNumbers()
-    /// Has a place for each sample that may wait.
-    private let room = DispatchSemaphore(value: 0)
-    private let ended = DispatchSemaphore(value: 0)
+    private let waiting = WaitingSamples()
+    private let consumer: Task<Void, Never>
+    private let events: Task<Void, Never>
     private var isDrained = false
 
     init(_ factory: SessionDecoderFactory, _ output: @escaping @Sendable (DecoderOutput) -> Void) {
         properties = factory.description.properties
-        for _ in 0..<Self.samplesAhead { room.signal() }
-        let (samples, continuation) = AsyncStream.makeStream(of: DecoderSample.self)
-        self.samples = continuation
-        let (session, pictures, notify) = (factory.session, factory.pictures, factory.notify)
-        let consumer = Task { [frames = session.frames] in
+        session = factory.session
+        self.output = output
+        let (pictures, notify) = (factory.pictures, factory.notify)
+        consumer = Task { [frames = session.frames] in
             do throws(MediaError) {
                 for try await frame in frames {
                     guard let number = frame.token as? Int64 else { continue }
@@ -55,7 +52,7 @@ private final class SessionDecoder: DecoderBackend {
                 output(.failed(error))
             }
         }
-        let events = Task { [events = session.events, numbers] in
+        events = Task { [events = session.events, numbers] in
             for await event in events {
                 if case .damaged(let time, let error) = event, let number = numbers[time] {
                     output(.damaged(number: number, error))
@@ -63,36 +60,77 @@ private final class SessionDecoder: DecoderBackend {
                 notify(event)
             }
         }
-        Task { [room, ended] in
-            for await sample in samples {
-                do throws(MediaError) {
-                    try await session.decode(sample.sample, token: sample.number)
-                } catch {
-                    output(error.code == .malformedData ? .damaged(number: sample.number, error) : .failed(error))
-                }
-                room.signal()
-            }
-            do throws(MediaError) { try await session.finish() } catch { output(.failed(error)) }
-            await consumer.value
-            await events.value
-            ended.signal()
-        }
     }
 
     /// Without ``drain()``, the session is cancelled by its owner.
-    deinit { samples.finish() }
-
     func decode(_ sample: DecoderSample) throws(MediaError) {
-        room.wait()
+        waiting.waitForRoom()
         numbers.add(sample)
-        samples.yield(sample)
+        waiting.add()
+        session.submit(sample.sample, token: sample.number) { [waiting, output, number = sample.number] outcome in
+            if case .failure(let error) = outcome {
+                output(error.code == .malformedData ? .damaged(number: number, error) : .failed(error))
+            }
+            waiting.remove()
+        }
     }
 
     func drain() throws(MediaError) {
         guard !isDrained else { return }
         isDrained = true
-        samples.finish()
+        waiting.waitForAll()
+        let ended = DispatchSemaphore(value: 0)
+        Task { [session, output, consumer, events] in
+            do throws(MediaError) { try await session.finish() } catch { output(.failed(error)) }
+            await consumer.value
+            await events.value
+            ended.signal()
+        }
         ended.wait()
+    }
+}
+
+/// Counts the samples that wait for a session. One thread waits.
+private final class WaitingSamples: Sendable {
+    private struct State {
+        var count = 0
+        /// The number for which the thread waits.
+        var awaited: Int?
+    }
+
+    /// The number of samples that may wait. Their pictures may all be there before the reader takes one, and more of them
+    /// than the decoder has memory for would be copied.
+    private static let most = 4
+
+    private let state = Mutex(State())
+    private let room = DispatchSemaphore(value: 0)
+
+    /// If as many samples wait as may, waits until only half of them do, so that the thread is not woken for each.
+    func waitForRoom() {
+        if state.withLock({ $0.count }) >= Self.most { wait(forAtMost: Self.most / 2) }
+    }
+
+    /// Waits until no sample waits.
+    func waitForAll() { wait(forAtMost: 0) }
+
+    private func wait(forAtMost most: Int) {
+        let mustWait = state.withLock { state in
+            state.awaited = state.count > most ? most : nil
+            return state.awaited != nil
+        }
+        if mustWait { room.wait() }
+    }
+
+    func add() { state.withLock { $0.count += 1 } }
+
+    func remove() {
+        let isAwaited = state.withLock { state in
+            state.count -= 1
+            guard let awaited = state.awaited, state.count <= awaited else { return false }
+            state.awaited = nil
+            return true
+        }
+        if isAwaited { room.signal() }
     }
 }
 
