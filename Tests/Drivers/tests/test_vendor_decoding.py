@@ -107,7 +107,7 @@ STREAMS = {
                            r"\tbit_depth_luma_minus8 = 2\n", 24),
     "tiles.265": Stream("HEVCMain", "tiles.265", r"num_tile_columns_minus1 = 2\n", 8, 8, 8),
     "tiles-in-slices.265": Stream("HEVCMain", "tiles-in-slices.265",
-                                  r"tiles_enabled_flag = 1\n.*( VASliceParameterBufferHEVC.*){4}", 8, 8, 8),
+                                  r"tiles_enabled_flag = 1\n.*([ -]VASliceParameterBufferHEVC.*){4}", 8, 8, 8),
     "wavefronts.265": Stream("HEVCMain", "wavefronts-in-slices.265",
                              r"entropy_coding_sync_enabled_flag = 1\n.*dependent_slice_segment_flag = 1\n", 8, 8, 8),
     "lists.265": Stream("HEVCMain", x265("scaling-list=default:bframes=2:keyint=12"),
@@ -125,6 +125,11 @@ class Decoding:
     outcome: object
     trace: str  # libva's
     submissions: int  # that the node has seen
+
+    @property
+    def errors(self):
+        """What ffmpeg and the driver say, without Mesa's remark that it may not compare descriptors (kcmp) here."""
+        return re.sub(r"^amdgpu: os_same_file_description .*\n.*bad things may happen!\n", "", self.outcome.errors)
 
     @property
     def frames(self):
@@ -207,7 +212,7 @@ class Streams(StreamTest):
                     self.assert_decoded_in_software(decoding, stream)
 
     def assert_accepted(self, chip, decoding, stream):
-        self.assertEqual((decoding.outcome.status, decoding.outcome.errors), (0, ""), decoding.outcome)
+        self.assertEqual((decoding.outcome.status, decoding.errors), (0, ""), decoding.outcome)
         self.assertEqual(decoding.frames, stream.frames)
         self.assertEqual(decoding.failures(chip), {})
         for function in ("vaBeginPicture", "vaEndPicture"):
@@ -221,7 +226,7 @@ class Streams(StreamTest):
     def assert_decoded_in_software(self, decoding, stream):
         """What ffmpeg does on a chip without the codec: it says so, and ends as if nothing had happened."""
         self.assertEqual(decoding.outcome.status, 0, decoding.outcome)
-        self.assertIn("Failed setup for format vaapi: hwaccel initialisation returned error.", decoding.outcome.errors)
+        self.assertIn("Failed setup for format vaapi: hwaccel initialisation returned error.", decoding.errors)
         self.assertEqual(decoding.frames, stream.frames)
         self.assertEqual((decoding.pictures, decoding.submissions), ([], 0))
 
@@ -264,12 +269,13 @@ class Failures(StreamTest):
             with self.subTest(chip=chip):
                 decoding = self.decode(chip, "pyramid.264", refuse="EIO@4")
                 self.assertEqual(decoding.failures(chip), {("vaEndPicture", "VA_STATUS_ERROR_DECODING_ERROR"): 21})
-                self.assertNotEqual(decoding.outcome.status, 0, decoding.outcome)
+                # The exit status of FFmpeg 7 does not tell.
+                self.assertIn("Failed to end picture decode issue: 23", decoding.errors)
 
     def test_amd_submission_refused_ends_the_process(self):
         decoding = self.decode("renoir", "pyramid.264", refuse="EIO@4")
         self.assertNotEqual(decoding.outcome.status, 0, decoding.outcome)
-        self.assertIn("The CS has been rejected", decoding.outcome.errors)
+        self.assertIn("The CS has been rejected", decoding.errors)
         self.assertLess(len(decoding.pictures), 24)
 
     def test_intel_reset_is_seen_by_those_who_wait(self):
@@ -278,8 +284,12 @@ class Failures(StreamTest):
                 decoding = self.decode(chip, "pyramid.264", reset=3)
                 self.assertEqual((decoding.outcome.status, decoding.frames, decoding.failures(chip)), (0, 24, {}))
                 decoding = self.decode(chip, "pyramid.264", downloading(), reset=3)
+                if chip == "lnl":
+                    # On nodes of xe, the driver does not ask.
+                    self.assertEqual((decoding.outcome.status, decoding.frames, decoding.failures(chip)), (0, 24, {}))
+                    continue
                 self.assertEqual(decoding.failures(chip), {("vaSyncSurface", "VA_STATUS_ERROR_HW_BUSY"): 1})
-                self.assertIn("Failed to sync surface", decoding.outcome.errors)
+                self.assertIn("Failed to sync surface", decoding.errors)
 
     def test_amd_reset_is_not_seen(self):
         decoding = self.decode("renoir", "pyramid.264", downloading(), reset=3)
