@@ -60,6 +60,22 @@ final class LibraryDevice {
         return reference
     }
 
+    /// Has a decoder create its surfaces when it needs them, and not as many as it may ever need when it starts: these
+    /// are a hundred megabytes in 1080 rows, and seconds of a start in 4320.
+    ///
+    /// A context of VA-API takes the surfaces that exist as a hint only. Without any, iHD and radeonsi work as well
+    /// (libva issue 251). If surfaces cannot be prepared, the decoder does it, and reports why not.
+    static func prepareSurfaces(of decoder: UnsafeMutablePointer<AVCodecContext>?) {
+        guard let decoder, let device = decoder.pointee.hw_device_ctx else { return }
+        var frames: UnsafeMutablePointer<AVBufferRef>?
+        defer { av_buffer_unref(&frames) }
+        guard avcodec_get_hw_frames_parameters(decoder, device, AV_PIX_FMT_VAAPI, &frames) >= 0,
+            let context = frames?.pointee.data
+        else { return }
+        UnsafeMutableRawPointer(context).assumingMemoryBound(to: AVHWFramesContext.self).pointee.initial_pool_size = 0
+        if av_hwframe_ctx_init(frames) >= 0 { decoder.pointee.hw_frames_ctx = av_buffer_ref(frames) }
+    }
+
     /// Returns the receiver of a decoder's refusals.
     static func refusal(of decoder: UnsafeMutablePointer<AVCodecContext>?) -> StreamRefusal? {
         guard let device = decoder?.pointee.hw_device_ctx.flatMap({ device($0) }),

@@ -21,10 +21,6 @@ final class VAAPIPlatform: DecodingPlatform {
     /// The number of pictures that may stay in their surfaces.
     private let devicePictures: Int
 
-    /// The surfaces beyond those of the decoded picture buffer and of pictures that stay there: for the latest
-    /// picture and the one that is copied or passed on.
-    private static let extraSurfaces = 3
-
     /// Opens a device.
     ///
     /// - Throws: `unavailable` if the device or its driver cannot be used.
@@ -47,14 +43,16 @@ final class VAAPIPlatform: DecodingPlatform {
         refusal.begin(stream)
         let context = context.assumingMemoryBound(to: AVCodecContext.self)
         context.pointee.hw_device_ctx = try device.reference()
-        context.pointee.extra_hw_frames = Int32(clamping: Self.extraSurfaces + devicePictures)
         // With several threads, libavcodec would still submit one picture at a time.
         context.pointee.thread_count = 1
         if stream.isPlainBaseline { context.pointee.hwaccel_flags |= AV_HWACCEL_FLAG_ALLOW_PROFILE_MISMATCH }
         context.pointee.get_format = { context, formats in
             var offered = formats
             while let format = offered?.pointee, format != AV_PIX_FMT_NONE {
-                if format == AV_PIX_FMT_VAAPI { return format }
+                if format == AV_PIX_FMT_VAAPI {
+                    LibraryDevice.prepareSurfaces(of: context)
+                    return format
+                }
                 offered = offered?.successor()
             }
             LibraryDevice.refusal(of: context)?.refuse()
@@ -64,9 +62,8 @@ final class VAAPIPlatform: DecodingPlatform {
 
     func failure(_ status: Int32) -> MediaError? {
         if let error = refusal.error { return error }
-        // The pool of surfaces has a fixed size, which the driver's context requires.
         if status == ffmpeg_error_no_memory {
-            return MediaError(.frameFailed, "no surface of the decoder is free", call: "av_hwframe_get_buffer")
+            return MediaError(.frameFailed, "the decoder gets no surface", call: "av_hwframe_get_buffer")
         }
         guard status == ffmpeg_error(EIO) || status == ffmpeg_error(ENOSYS) else { return nil }
         return MediaError(.frameFailed, "the device cannot decode a picture: \(describe(status))", status: Int(status))
