@@ -70,6 +70,9 @@ struct ReferenceDriverTests {
         // libavutil gives no flags with the attributes of surfaces.
         #expect(outcome.findings.allSatisfy { $0 == "surface-attribute-flags" }, "\(outcome.findings)")
         #expect(outcome.unended == 0)
+        // No surface is created before there is a picture for it.
+        let contexts = outcome.journal.filter { $0.kind == "context" }
+        #expect(!contexts.isEmpty && contexts.allSatisfy { $0.values["targets"] == "0" })
     }
 
     @Test(arguments: [

@@ -77,21 +77,20 @@ package final class HelperServer: Sendable {
     }
 
     private func serve(_ connection: Channel, _ kind: ConnectionKind, _ connections: DispatchGroup) {
+        let (services, pictures) = (services, pictures)
+        // Each closure creates its server, so that everything on a device is released before the connection has ended.
         switch kind {
         case .encoder:
-            let server = EncoderServer(connection, services, pictures)
             serve(EncoderMessages.self, connection, connections, thread: "vt-encode") { () throws(MediaError) in
-                try server.run()
+                try EncoderServer(connection, services, pictures).run()
             }
         case .decoder:
-            let server = DecoderServer(connection, services, pictures)
             serve(DecoderMessages.self, connection, connections, thread: "vt-decode") { () throws(MediaError) in
-                try server.run()
+                try DecoderServer(connection, services, pictures).run()
             }
         case .pictures:
-            let server = PictureServer(connection, pictures)
             serve(PictureMessages.self, connection, connections, thread: "vt-pictures") { () throws(MediaError) in
-                try server.run()
+                try PictureServer(connection, pictures).run()
             }
         }
     }
