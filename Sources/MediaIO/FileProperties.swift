@@ -188,10 +188,7 @@ extension CopiedStream {
 
     /// The orientation that a display matrix states.
     private static func rotation(_ bytes: [UInt8]) -> String {
-        let matrix = bytes.withUnsafeBytes { memory in
-            (0..<memory.count / 4).map { memory.loadUnaligned(fromByteOffset: 4 * $0, as: Int32.self) }
-        }
-        return Orientation(displayMatrix: matrix).rawValue
+        Orientation(displayMatrix: bytes).rawValue
     }
 
     /// The properties of a stream beside its packets that a container can state.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
+internal import VideoDecoding
 
 /// The rotation and mirroring that make a stored picture upright: the eight that keep the axes parallel.
 public enum Orientation: String, Sendable, Hashable, CaseIterable {
@@ -54,8 +55,13 @@ public enum Orientation: String, Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// Makes the orientation nearest to a display matrix in memory.
+    init(displayMatrix bytes: [UInt8]) {
+        self.init(displayMatrix: bytes.withUnsafeBytes { PictureColor.displayMatrix($0) })
+    }
+
     /// The libavfilter filters for this orientation. `vflip` by itself only reverses the row order of the same memory.
-    var filters: [PictureFilter.Step] {
+    var filters: [FilterGraph.Step] {
         switch self {
         case .upright: []
         case .turnedRight: [.init("transpose", "dir=clock")]

@@ -10,17 +10,6 @@ internal import VideoDecoding
 ///
 /// Used from one thread at a time. A graph with a deinterlacer returns each picture after it has received the next one.
 final class PictureFilter {
-    /// One filter with its options.
-    struct Step: Equatable {
-        var name: String
-        var options: String
-
-        init(_ name: String, _ options: String = "") {
-            self.name = name
-            self.options = options
-        }
-    }
-
     /// The properties of the input and the processing steps. A frame that differs in any of them needs another graph.
     struct Configuration: Equatable {
         var width: Int32
@@ -54,11 +43,7 @@ final class PictureFilter {
     }
 
     let configuration: Configuration
-    private let library: ffmpeg_filters
-    private let log: LogRoute?
-    private var graph: UnsafeMutablePointer<AVFilterGraph>?
-    private var source: UnsafeMutablePointer<AVFilterContext>?
-    private var sink: UnsafeMutablePointer<AVFilterContext>?
+    private let graph: FilterGraph
     private var isFlushed = false
     /// The frames inside the graph, in order. Deinterlacers of some versions double the durations of frames together
     /// with the time base of their output, and those of other versions do not (`yadif_common.c`), so durations bypass
@@ -67,68 +52,12 @@ final class PictureFilter {
 
     init(_ configuration: Configuration, log: LogRoute? = nil) throws(MediaError) {
         self.configuration = configuration
-        self.log = log
-        library = try Self.library.get()
-        graph = library.graph_alloc()
-        guard let graph else {
-            throw MediaError(.outOfMemory, "no memory for a filter graph", call: "avfilter_graph_alloc")
-        }
-        graph.pointee.opaque = log?.mark
-        graph.pointee.nb_threads = Int32(clamping: configuration.threads)
-        let steps = configuration.steps
-        var last: UnsafeMutablePointer<AVFilterContext>?
-        for step in steps {
-            let next = try add(step, to: graph)
-            if let last {
-                try check(library.link(last, 0, next, 0), "avfilter_link", "filters cannot be connected")
-            } else {
-                source = next
-            }
-            last = next
-        }
-        sink = last
-        try check(
-            library.graph_config(graph, nil),
-            "avfilter_graph_config",
-            "these pictures cannot be converted",
-            code: .unsupported,
-            given: "\(configuration.layout.name) \(configuration.width)x\(configuration.height)"
+        graph = try FilterGraph(
+            configuration.steps,
+            threads: configuration.threads,
+            given: "\(configuration.layout.name) \(configuration.width)x\(configuration.height)",
+            log: log
         )
-    }
-
-    /// libavfilter, loaded on first use.
-    private static let library: Result<ffmpeg_filters, MediaError> = {
-        var library = ffmpeg_filters()
-        guard let missing = ffmpeg_load_filters(&library) else { return .success(library) }
-        return .failure(
-            MediaError(
-                .unavailable,
-                "libavfilter cannot be loaded: \(String(cString: missing))",
-                given: String(cString: ffmpeg_filter_library_name()),
-                call: "dlopen"
-            )
-        )
-    }()
-
-    deinit { library.graph_free(&graph) }
-
-    private func add(
-        _ step: Step,
-        to graph: UnsafeMutablePointer<AVFilterGraph>
-    ) throws(MediaError) -> UnsafeMutablePointer<AVFilterContext> {
-        guard let filter = library.get_by_name(step.name) else {
-            throw MediaError(.unavailable, "FFmpeg was built without a required filter", given: step.name)
-        }
-        var context: UnsafeMutablePointer<AVFilterContext>?
-        try check(
-            library.graph_create_filter(&context, filter, step.name, step.options, nil, graph),
-            "avfilter_graph_create_filter",
-            "a filter cannot be created",
-            code: .unsupported,
-            given: "\(step.name)=\(step.options)"
-        )
-        guard let context else { throw MediaError(.outOfMemory, "no memory for a filter") }
-        return context
     }
 
     /// Submits a frame and transfers its reference to the graph; `nil` ends the input.
@@ -141,24 +70,13 @@ final class PictureFilter {
             if isFlushed { return }
             isFlushed = true
         }
-        try check(
-            library.buffersrc_add_frame_flags(source, frame?.frame, 0),
-            "av_buffersrc_add_frame_flags",
-            "filtering failed"
-        )
+        try graph.send(frame)
     }
 
     /// Returns the next finished frame, with times in the time base of the input; `nil` if there is none.
     func receive() throws(MediaError) -> Output? {
-        let output = try FrameReference()
-        let status = library.buffersink_get_frame(sink, output.frame)
-        if status == ffmpeg_error_again || status == ffmpeg_error_eof { return nil }
-        try check(status, "av_buffersink_get_frame", "filtering failed")
-        output.frame.pointee.pts = av_rescale_q(
-            output.frame.pointee.pts,
-            library.buffersink_get_time_base(sink),
-            configuration.timeBase
-        )
+        guard let output = try graph.receive() else { return nil }
+        output.frame.pointee.pts = av_rescale_q(output.frame.pointee.pts, graph.timeBase, configuration.timeBase)
         let time = output.frame.pointee.pts
         let duration = inside.first { $0.time == time }?.duration ?? 0
         inside.removeAll { $0.time <= time }
@@ -168,9 +86,9 @@ final class PictureFilter {
 
 extension PictureFilter.Configuration {
     /// The whole filter chain, from `buffer` to `buffersink`.
-    var steps: [PictureFilter.Step] {
+    var steps: [FilterGraph.Step] {
         let conversion = [scale, .init("format", "pix_fmts=\(target.ffmpegName)")]
-        let turned = (isBottomUp ? [PictureFilter.Step("copy")] : []) + orientation.filters
+        let turned = (isBottomUp ? [FilterGraph.Step("copy")] : []) + orientation.filters
         return [buffer] + deinterlacer + turned + conversion + [.init("buffersink")]
     }
 
@@ -195,7 +113,7 @@ extension PictureFilter.Configuration {
         return ColorDescription.usualMatrix(width: Int(upright.0), height: Int(upright.1))
     }
 
-    private var buffer: PictureFilter.Step {
+    private var buffer: FilterGraph.Step {
         .init(
             "buffer",
             "video_size=\(width)x\(height):pix_fmt=\(layout.name):time_base=\(timeBase.num)/\(timeBase.den)"
@@ -205,7 +123,7 @@ extension PictureFilter.Configuration {
 
     /// The deinterlacing filter, which returns one frame for each input frame and does not change progressive ones. It
     /// needs at least three samples in each direction.
-    private var deinterlacer: [PictureFilter.Step] {
+    private var deinterlacer: [FilterGraph.Step] {
         deinterlaces && width >= 3 && height >= 3
             ? [.init("bwdif", "mode=send_frame:parity=auto:deint=interlaced")] : []
     }
@@ -213,7 +131,7 @@ extension PictureFilter.Configuration {
     /// The filter that converts only the pixel format: range and matrix do not change. Subsampled chroma is moved to
     /// the location that H.264 and HEVC expect; chroma of 4:2:0 keeps its location. RGB that has to become luma and
     /// chroma uses the matrix of its primaries. Without a format change, this filter does nothing.
-    private var scale: PictureFilter.Step {
+    private var scale: FilterGraph.Step {
         let common = "flags=bicubic+accurate_rnd+full_chroma_int:interl=-1"
         // The target chroma location: left, and between two rows if they share it.
         let places: [ChromaFormat: String] = [
