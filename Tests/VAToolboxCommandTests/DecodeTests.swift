@@ -19,9 +19,11 @@ extension Scratch {
     }
 
     /// The hashes of the pictures that FFmpeg decodes from a file, each once.
-    fileprivate func pictures(_ name: String, _ options: [String] = []) throws -> [String] {
+    ///
+    /// - Parameter options: Options of the output.
+    func pictureHashes(_ name: String, _ options: [String] = []) throws -> [String] {
         let hashes = try tool(
-            ["ffmpeg", "-v", "error"] + options + ["-i", path(name), "-map", "0:v:0"]
+            ["ffmpeg", "-v", "error", "-i", path(name), "-map", "0:v:0"] + options
                 + ["-fps_mode", "passthrough", "-f", "framemd5", "-"]
         )
         return hashes.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { line in
@@ -48,7 +50,7 @@ extension Scratch {
         let options = try #require(Self.streams.first { $0.name == name }).options
         try scratch.generate("testsrc2=size=160x96:rate=25:duration=2", options + [scratch.path(name)])
         let document = try scratch.decode(name, "-o", "pictures.y4m")
-        #expect(try scratch.pictures("pictures.y4m") == scratch.pictures(name))
+        #expect(try scratch.pictureHashes("pictures.y4m") == scratch.pictureHashes(name))
         #expect(document["pictures"] as? Int == 50)
         #expect(document["damagedPictures"] as? Int == 0)
         let decoder = try #require(document["decoder"] as? [String: Any])
@@ -66,9 +68,9 @@ extension Scratch {
         try scratch.generate("testsrc2=size=160x90:rate=25:duration=2", options + [scratch.path(name)])
         try scratch.decode(name, "-o", "part.y4m", "--start", "\(start)", "--duration", "\(duration)")
         // Rounded to pictures, which begin every 40 ms.
-        let all = try scratch.pictures(name)
+        let all = try scratch.pictureHashes(name)
         let (first, end) = (Int((start * 25).rounded(.up)), Int(((start + duration) * 25 - 0.001).rounded(.up)))
-        #expect(try scratch.pictures("part.y4m") == Array(all[first..<min(end, all.count)]))
+        #expect(try scratch.pictureHashes("part.y4m") == Array(all[first..<min(end, all.count)]))
     }
 
     @Test func countsWhenThereIsNoOutput() throws {
@@ -92,7 +94,7 @@ extension Scratch {
         try scratch.makeFilm("film.mp4", seconds: 1)
         let command = "\(Scratch.vatoolbox) decode film.mp4 -o - --quiet | cat > piped.y4m"
         try scratch.tool("sh", "-c", command)
-        #expect(try scratch.pictures("piped.y4m") == scratch.pictures("film.mp4"))
+        #expect(try scratch.pictureHashes("piped.y4m") == scratch.pictureHashes("film.mp4"))
     }
 
     @Test func statesRangeShapeAndChroma() throws {
@@ -122,9 +124,9 @@ extension Scratch {
         #expect(document["status"] as? String == "damaged-input")
         let count = try #require(document["pictures"] as? Int)
         #expect(count > 80)
-        #expect(try scratch.pictures("pictures.y4m").count == count)
-        let wholeEnd = try scratch.pictures("film.ts").suffix(20)
-        #expect(try scratch.pictures("pictures.y4m").suffix(20) == wholeEnd)
+        #expect(try scratch.pictureHashes("pictures.y4m").count == count)
+        let wholeEnd = try scratch.pictureHashes("film.ts").suffix(20)
+        #expect(try scratch.pictureHashes("pictures.y4m").suffix(20) == wholeEnd)
     }
 
     @Test func aDamagedParameterSetEndsNothing() throws {
@@ -167,7 +169,7 @@ extension Scratch {
         try scratch.generate("testsrc2=size=64x48:duration=0.2", ["-c:v", "mpeg4", scratch.path("other.mp4")])
         try scratch.tool("sh", "-c", "echo text > text.mp4; : > exists.y4m")
         let cases: [(arguments: [String], status: Int32, text: String)] = [
-            (["film.mp4", "-o", "film.avi"], 2, "a name that ends with .y4m"),
+            (["film.mp4", "-o", "film.avi"], 2, "ends with .y4m or .png"),
             (["film.mp4", "-o", "exists.y4m"], 2, "already exists"),
             (["film.mp4", "-o", "null", "--decoder-threads", "65"], 2, "allowed 0...64"),
             (["film.mp4", "-o", "null", "--decoder-threads", "x"], 2, "a whole number"),

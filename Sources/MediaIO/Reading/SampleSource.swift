@@ -18,6 +18,8 @@ package final class SampleSource {
     package var expectedDuration: MediaTime? { packets.expectedDuration }
     /// The frame rate that the container states, in frames per second.
     package let frameRate: Rational?
+    /// What makes the pictures upright, as far as the container states it.
+    package let orientation: Orientation
     /// The problems found so far.
     package var problems: SourceProblems {
         var problems = packets.problems
@@ -52,7 +54,7 @@ package final class SampleSource {
                 allowed: VideoCodec.allCases.map(\.rawValue).joined(separator: ", ")
             )
         }
-        (index, frameRate) = (track.index, track.frameRate)
+        (index, frameRate, orientation) = (track.index, track.frameRate, track.orientation)
         sampler = try PacketSampler(track, codec)
         formatDescription = sampler.format
     }
@@ -87,5 +89,13 @@ extension MediaTrack {
     fileprivate var frameRate: Rational? {
         guard let rate = details?.averageFrameRate, rate.num > 0, rate.den > 0 else { return nil }
         return Rational(rate.num, rate.den)
+    }
+
+    /// What the display matrix of the container states.
+    fileprivate var orientation: Orientation {
+        guard let matrix = details?.sideData.first(where: { $0.type == AV_PKT_DATA_DISPLAYMATRIX }) else {
+            return .upright
+        }
+        return Orientation(displayMatrix: matrix.bytes)
     }
 }

@@ -30,6 +30,8 @@ final class OutputFile {
     private let abandonment: Cancellation?
     private let destination: OutputTarget.RegularFile?
     private var temporaryPath: String?
+    /// Whether it has its final name.
+    private var hasName = false
     /// Whether the temporary name is on the disk.
     private var hasSyncedFolder = false
 
@@ -189,8 +191,19 @@ final class OutputFile {
     /// - Throws: `inputOutput` if the bytes cannot be flushed to the disk; `invalidArgument` if a file with this name
     ///   was created meanwhile and may not be replaced. In these cases no file is left.
     func commit() throws(MediaError) -> Int64 {
+        let size = try complete()
+        try rename()
+        if let folder { Self.syncFolder(folder) }
+        return size
+    }
+
+    /// Flushes the bytes of the output to the disk and closes it. A regular file keeps its temporary name.
+    ///
+    /// - Returns: The size of a regular file; otherwise the number of bytes written.
+    /// - Throws: `inputOutput`; then no file is left.
+    func complete() throws(MediaError) -> Int64 {
         do throws(MediaError) {
-            guard let destination, let temporaryPath else {
+            guard destination != nil else {
                 try checkIsUsable()
                 try closeDescriptor()
                 return bytesWritten
@@ -199,15 +212,35 @@ final class OutputFile {
             let (synced, error) = retryingOnInterrupt { fsync(descriptor) }
             guard synced == 0 else { throw fail("fsync", error) }
             try closeDescriptor()
-            try rename(temporaryPath, to: destination)
-            UnfinishedFiles.remove(temporaryPath)
-            self.temporaryPath = nil
-            Self.syncFolder(destination.folder)
             return size
         } catch {
             discard()
             throw error
         }
+    }
+
+    /// Gives a regular file that is complete its final name. After ``OutputFile/syncFolder(_:)``, the name is on the disk.
+    ///
+    /// - Throws: `inputOutput`; `invalidArgument` if a file with this name was created meanwhile and may not be replaced.
+    ///   Then no file is left.
+    func rename() throws(MediaError) {
+        guard let destination, let temporaryPath else { return }
+        do throws(MediaError) {
+            try rename(temporaryPath, to: destination)
+        } catch {
+            discard()
+            throw error
+        }
+        UnfinishedFiles.remove(temporaryPath)
+        self.temporaryPath = nil
+        hasName = true
+    }
+
+    /// Deletes a regular file, even if it has its final name.
+    func revoke() {
+        if hasName, let destination { unlink(destination.path) }
+        hasName = false
+        discard()
     }
 
     /// Waits until the bytes of a regular file are on the disk.

@@ -50,7 +50,8 @@ enum FileTree {
         return found
     }
 
-    private static func names(in path: String) -> [String]? {
+    /// Returns the names in a folder; `nil` if it cannot be read.
+    static func names(in path: String) -> [String]? {
         guard let folder = opendir(path) else { return nil }
         defer { closedir(folder) }
         var names: [String] = []

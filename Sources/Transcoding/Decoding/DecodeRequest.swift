@@ -10,6 +10,10 @@ public struct DecodeRequest: Sendable {
     public enum Output: Sendable, Hashable {
         /// They are written as YUV4MPEG2 to a file, or to standard output if the path is `-`.
         case y4m(path: String, overwrite: Bool)
+        /// They are written as PNG files, upright and in red, green and blue. In the file name, `%d` or `%04d` stands for the
+        /// number, from 1 on, and `%%` for a percent sign. A path without a number takes the first picture, with which
+        /// decoding ends. All files get their names at the end.
+        case png(path: String, overwrite: Bool)
         /// They are counted.
         case discarded
     }
@@ -78,6 +82,11 @@ public struct DecodeReport: Sendable {
     public var duration: MediaTime
     /// The size of the output in bytes.
     public var byteCount: Int64
+    /// FFmpeg's name of the pixel format of the first PNG file: `rgb24`, `rgb48be`, `gray` or `gray16be`; `nil` if none was
+    /// written.
+    public var samples: String?
+    /// The matrix with which PNG pictures were converted although the input states none; `nil` if it does.
+    public var assumedMatrix: ColorDescription.Matrix?
     /// The frame rate that YUV4MPEG2 states although the input states none; `nil` if it does.
     public var assumedFrameRate: Rational?
     /// The counters of the session.

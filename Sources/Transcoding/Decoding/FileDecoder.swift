@@ -18,6 +18,8 @@ public final class FileDecoder: Sendable {
     private struct State {
         var hasStarted = false
         var progress = DecodeProgress()
+        /// Whether the output takes no further picture.
+        var isComplete = false
     }
 
     /// The frame rate of YUV4MPEG2 if the input states none.
@@ -66,7 +68,7 @@ public final class FileDecoder: Sendable {
         var options = request.options
         options.start = .zero
         let session = try await DecompressionSession(formatDescription: contents.format, options: options)
-        try await writer.open(request, frameRate, cancellation, abandonment)
+        try await writer.open(request, contents, frameRate: frameRate, cancellation, abandonment)
         let consumer = Task { [frames = session.frames] in await self.consume(frames) }
         let events = Task { [events = session.events] in
             var failures: [MediaError] = []
@@ -86,6 +88,7 @@ public final class FileDecoder: Sendable {
         if abandonment.isCancelled { throw MediaError(.cancelled, "decoding was cancelled") }
         let wasStopped = await reader.wasStopped
         guard consumed.pictures > 0 || wasStopped else { throw await noPictureError() }
+        let byteCount = try await writer.finish()
         return DecodeReport(
             inputFormat: contents.formatName,
             format: contents.format,
@@ -94,8 +97,10 @@ public final class FileDecoder: Sendable {
             pictures: consumed.pictures,
             damagedPictures: consumed.damaged,
             duration: consumed.end,
-            byteCount: try await writer.finish(),
-            assumedFrameRate: contents.frameRate == nil ? frameRate : nil,
+            byteCount: byteCount,
+            samples: await writer.samples,
+            assumedMatrix: await writer.assumedMatrix,
+            assumedFrameRate: request.isY4M && contents.frameRate == nil ? frameRate : nil,
             statistics: await session.statistics,
             failures: await events.value,
             problems: await reader.problems,
@@ -103,15 +108,17 @@ public final class FileDecoder: Sendable {
         )
     }
 
-    /// Submits every sample; those after the end of the part are decoded only if others refer to them.
+    /// Submits every sample until the output is complete; those after the end of the part are decoded only if others refer
+    /// to them.
     private func feed(_ session: DecompressionSession) async throws(MediaError) {
         while true {
             let samples = try await reader.next()
             if samples.isEmpty { return }
             for sample in samples {
+                if state.withLock({ $0.isComplete }) { return }
                 let time = sample.presentationTime
                 let isShown = request.duration.map { !time.isValid || time < $0 } ?? true
-                try await session.decode(sample, isShown: isShown)
+                try await session.decode(sample, isShown: isShown, token: sample.formatDescription)
             }
         }
     }
@@ -129,7 +136,8 @@ public final class FileDecoder: Sendable {
         var consumed = Consumed()
         do throws(MediaError) {
             for try await frame in frames {
-                try await writer.write(frame.buffer)
+                if state.withLock({ $0.isComplete }) { continue }
+                let isComplete = try await writer.write(frame)
                 consumed.pictures += 1
                 if frame.isDamaged { consumed.damaged += 1 }
                 consumed.pixelFormat = consumed.pixelFormat ?? frame.buffer.format
@@ -137,6 +145,7 @@ public final class FileDecoder: Sendable {
                 if end.isValid { consumed.end = max(consumed.end, end) }
                 let (count, time) = (consumed.pictures, frame.presentationTime)
                 state.withLock { state in
+                    state.isComplete = isComplete
                     state.progress.pictures = count
                     if time.isValid { state.progress.time = time }
                 }
@@ -157,6 +166,21 @@ public final class FileDecoder: Sendable {
     }
 }
 
+extension DecodeRequest {
+    fileprivate var isY4M: Bool {
+        if case .y4m = output { true } else { false }
+    }
+}
+
+/// What is known about an input when it is open.
+private struct Contents: Sendable {
+    var format: FormatDescription
+    var formatName: String
+    var duration: MediaTime?
+    var frameRate: Rational?
+    var orientation: Orientation
+}
+
 /// Reads samples on a dedicated thread.
 private actor SampleReader {
     private let executor = ThreadExecutor(name: "vt-reader")
@@ -167,13 +191,6 @@ private actor SampleReader {
     private static let most = 8
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-
-    struct Contents: Sendable {
-        var format: FormatDescription
-        var formatName: String
-        var duration: MediaTime?
-        var frameRate: Rational?
-    }
 
     func open(
         _ path: String,
@@ -187,7 +204,8 @@ private actor SampleReader {
             format: source.formatDescription,
             formatName: source.formatName,
             duration: source.expectedDuration,
-            frameRate: source.frameRate
+            frameRate: source.frameRate,
+            orientation: source.orientation
         )
     }
 
@@ -211,35 +229,59 @@ private actor SampleReader {
 /// Writes pictures on a dedicated thread.
 private actor PictureWriter {
     private let executor = ThreadExecutor(name: "vt-writer")
-    private var y4m: Y4MWriter?
+    private var output: (any PictureOutput)?
+    private(set) var samples: String?
+    private(set) var assumedMatrix: ColorDescription.Matrix?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     func open(
         _ request: DecodeRequest,
-        _ frameRate: Rational,
+        _ contents: Contents,
+        frameRate: Rational,
         _ cancellation: Cancellation,
         _ abandonment: Cancellation
     ) throws(MediaError) {
-        guard case .y4m(let path, let overwrite) = request.output else { return }
-        y4m = try Y4MWriter(
-            path: path,
-            frameRate: frameRate,
-            overwrite: overwrite,
-            inputPath: request.input,
-            cancellation: cancellation,
-            abandonment: abandonment
-        )
+        switch request.output {
+        case .discarded: break
+        case .y4m(let path, let overwrite):
+            output = try Y4MWriter(
+                path: path,
+                frameRate: frameRate,
+                overwrite: overwrite,
+                inputPath: request.input,
+                cancellation: cancellation,
+                abandonment: abandonment
+            )
+        case .png(let path, let overwrite):
+            output = try PNGWriter(
+                try FileNamePattern(path),
+                orientation: contents.orientation,
+                overwrite: overwrite,
+                inputPath: request.input,
+                cancellation: cancellation,
+                abandonment: abandonment,
+                logger: request.options.logger
+            )
+        }
     }
 
-    func write(_ picture: PixelBuffer) throws(MediaError) { try y4m?.write(picture) }
+    /// - Returns: Whether the output takes no further frame.
+    func write(_ frame: DecodedFrame) throws(MediaError) -> Bool {
+        guard let output, let format = frame.token as? FormatDescription else { return false }
+        try output.write(frame.buffer, of: format)
+        return output.isComplete
+    }
 
     /// - Returns: The size of the output in bytes; 0 if there is none.
     func finish() throws(MediaError) -> Int64 {
-        defer { y4m = nil }
-        return try y4m?.finish() ?? 0
+        defer { output = nil }
+        guard let output else { return 0 }
+        let size = try output.finish()
+        if let png = output as? PNGWriter { (samples, assumedMatrix) = (png.samples, png.assumedMatrix) }
+        return size
     }
 
     /// Without ``finish()``, no file is left.
-    func close() { y4m = nil }
+    func close() { output = nil }
 }

@@ -13,7 +13,8 @@ struct DecodeCommand: ParsableCommand, Sendable {
         abstract: "Decode H.264 or HEVC to uncompressed pictures, or only to see whether it can be decoded.",
         usage: "vatoolbox decode <input> -o <output> [options]",
         discussion: """
-            The pictures are those of the input's main video, in presentation order. Exit status: 0 success; 1 failure; \
+            The pictures are those of the input's main video, in presentation order. YUV4MPEG2 holds them as they are decoded; \
+            PNG files hold them upright, in red, green and blue or in grey levels. Exit status: 0 success; 1 failure; \
             2 invalid command line; 3 success, but part of the input is damaged; 130 interrupted, the output contains what \
             was decoded until then.
             """
@@ -36,14 +37,15 @@ struct DecodeOutputArguments: ParsableArguments, Sendable {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "The YUV4MPEG2 file to write (.y4m), - for standard output, or null to discard the pictures.",
+            "The YUV4MPEG2 file to write (.y4m), - for standard output, or null to discard the pictures; or PNG files such "
+                + "as frames-%04d.png, numbered from 1 on, or one .png file for the first picture.",
             valueName: "path"
         ),
         completion: .file()
     )
     var output: String
 
-    @Flag(help: "Overwrite an existing output file.")
+    @Flag(help: "Overwrite existing output files.")
     var overwrite = false
 }
 
@@ -143,12 +145,16 @@ extension DecodeCommand {
 
     private func requestedOutput() throws(MediaError) -> DecodeRequest.Output {
         if output.output == ContainerFormat.null.rawValue { return .discarded }
+        if output.output.lowercased().hasSuffix(".png") {
+            _ = try FileNamePattern(output.output)
+            return .png(path: output.output, overwrite: output.overwrite)
+        }
         if output.output != ContainerFormat.standardOutput, !output.output.lowercased().hasSuffix(".y4m") {
             throw MediaError(
                 .invalidArgument,
                 "the format of the output is not known",
                 given: output.output,
-                allowed: "a name that ends with .y4m, - or null"
+                allowed: "a name that ends with .y4m or .png, - or null"
             )
         }
         return .y4m(path: output.output, overwrite: output.overwrite)

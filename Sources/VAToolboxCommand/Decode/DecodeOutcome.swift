@@ -45,7 +45,7 @@ extension DecodeOutcome {
                 "lost with a decoder that failed: \(Readable.count(report.statistics.lostFrames, "picture"))"
             )
         }
-        if let rate = report.assumedFrameRate, request.output != .discarded {
+        if let rate = report.assumedFrameRate {
             warnings.append("the input states no frame rate: the output has \(rate)")
         }
         return warnings
@@ -66,8 +66,14 @@ extension DecodeOutcome {
         var pictures = Readable.count(report.pictures, "picture")
         if let format = report.pixelFormat { pictures += ", \(format.rawValue)" }
         page.entry("pictures", "\(pictures), \(Readable.number(report.duration.seconds, places: 2)) s")
-        if case .y4m(let path, _) = request.output {
-            page.entry("output", "\(path), \(Readable.byteCount(report.byteCount))")
+        switch request.output {
+        case .discarded: break
+        case .y4m(let path, _): page.entry("output", "\(path), \(Readable.byteCount(report.byteCount))")
+        case .png(let path, _):
+            let samples = report.samples.map { ", \($0)" } ?? ""
+            let files = "\(Readable.count(report.pictures, "file"))\(samples), \(Readable.byteCount(report.byteCount))"
+            page.entry("output", "\(path), \(files)")
+            if let matrix = assumedMatrix { page.entry("colour", "by \(matrix): the input states no matrix") }
         }
         page.entry("speed", "\(Readable.number(speed ?? 0, places: 0)) fps, \(Readable.number(elapsed, places: 2)) s")
         if wasInterrupted {
@@ -142,14 +148,19 @@ extension DecodeOutcome {
     private var output: JSON {
         switch request.output {
         case .discarded: .null
-        case .y4m(let path, _):
+        case .y4m(let path, _), .png(let path, _):
             .object([
                 "path": .string(path),
                 "pixelFormat": JSON(report.pixelFormat?.rawValue),
+                "samples": JSON(report.samples),
+                "assumedMatrix": JSON(assumedMatrix),
                 "bytes": JSON(report.byteCount),
             ])
         }
     }
+
+    /// The name of the matrix that was chosen for PNG files.
+    private var assumedMatrix: String? { report.assumedMatrix.map { $0 == .bt709 ? "BT.709" : "BT.601" } }
 
     private var decoder: JSON {
         guard let decoder = report.decoder else { return .null }

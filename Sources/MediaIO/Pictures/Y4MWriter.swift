@@ -8,7 +8,7 @@ package import MediaTypes
 /// Writes uncompressed pictures as YUV4MPEG2, the format of `yuv4mpeg(5)` that encoders and measuring tools read.
 ///
 /// It has one picture size, one pixel format and one frame rate, and no times. Used by one thread at a time.
-package final class Y4MWriter {
+package final class Y4MWriter: PictureOutput {
     /// What the header says.
     private struct Header: Equatable {
         var width: Int
@@ -22,8 +22,8 @@ package final class Y4MWriter {
     private let frameRate: Rational
     private var header: Header?
 
-    /// The number of pictures written.
-    package private(set) var count = 0
+    /// `false`: a file has any number of pictures.
+    package var isComplete: Bool { false }
 
     /// Opens an output.
     ///
@@ -50,7 +50,7 @@ package final class Y4MWriter {
     ///
     /// - Throws: `unsupported` if its format has no name in YUV4MPEG2, or differs from that of the first picture;
     ///   `inputOutput`.
-    package func write(_ picture: PixelBuffer) throws(MediaError) {
+    package func write(_ picture: PixelBuffer, of format: FormatDescription) throws(MediaError) {
         let header = try Self.header(of: picture)
         if let first = self.header, first != header {
             throw MediaError(
@@ -74,7 +74,6 @@ package final class Y4MWriter {
                 try file.write(Self.rearranged(picture, planes, as: target))
             }
         }
-        count += 1
     }
 
     /// Completes the file, and gives it its name.
