@@ -11,16 +11,19 @@ import VideoDecoding
 /// Decodes byte streams on the first render node, and compares the pictures with those of the CPU. The shim that shows
 /// render nodes has to be loaded before the program.
 ///
-///     DecoderScenarios CODEC FILE...
+///     DecoderScenarios CODEC [prompt] FILE...
+///
+/// If it is to be prompt, each picture has to come before the next sample.
 @main enum DecoderScenarios {
     static func main() {
         let arguments = CommandLine.arguments.dropFirst()
         guard let codec = arguments.first.flatMap(VideoCodec.init), arguments.count > 1 else {
-            print("arguments: CODEC FILE...")
+            print("arguments: CODEC [prompt] FILE...")
             exit(2)
         }
         do {
-            try compare(codec, Array(arguments.dropFirst()))
+            let isPrompt = arguments.dropFirst().first == "prompt"
+            try compare(codec, Array(arguments.dropFirst(isPrompt ? 2 : 1)), isPrompt: isPrompt)
             print("done")
         } catch {
             print("error \((error as? MediaError).map { "\($0.code): \($0)" } ?? "\(error)")")
@@ -28,11 +31,12 @@ import VideoDecoding
         }
     }
 
-    private static func compare(_ codec: VideoCodec, _ files: [String]) throws {
+    private static func compare(_ codec: VideoCodec, _ files: [String], isPrompt: Bool) throws {
         let streams = try files.map { try CodedStream(codec, bytes: [UInt8](Data(contentsOf: URL(filePath: $0)))) }
         let samples = streams.flatMap(\.samples)
         let start = ContinuousClock.now
-        let device = try decode(samples, VAAPIDecoderFactory(device: "/dev/dri/renderD128", codec: codec))
+        let factory = VAAPIDecoderFactory(device: "/dev/dri/renderD128", codec: codec)
+        let device = try decode(samples, factory, isPrompt: isPrompt)
         let duration = ContinuousClock.now - start
         let processor = try decode(samples, SoftwareDecoderFactory(codec: codec))
         print("samples \(samples.count) pictures \(device.pictures.count) copies \(device.copies) in \(duration)")
@@ -55,13 +59,22 @@ import VideoDecoding
         var copies = 0
     }
 
-    private static func decode(_ samples: [SampleBuffer], _ factory: some DecoderFactory) throws -> Outcome {
+    private static func decode(
+        _ samples: [SampleBuffer],
+        _ factory: some DecoderFactory,
+        isPrompt: Bool = false
+    ) throws -> Outcome {
         let recorder = Recorder()
         let decoder = try factory.makeDecoder(
-            DecoderRequest(formatDescription: samples[0].formatDescription) { recorder.add($0) }
+            DecoderRequest(formatDescription: samples[0].formatDescription, isLowLatency: isPrompt) {
+                recorder.add($0)
+            }
         )
         for (index, sample) in samples.enumerated() {
             try decoder.decode(DecoderSample(number: Int64(index), sample: sample))
+            if isPrompt, recorder.outputs.count != index + 1 {
+                throw MediaError(.frameFailed, "the picture of a sample does not come with it", given: "\(index)")
+            }
         }
         try decoder.drain()
         var outcome = Outcome(name: decoder.properties.name, copies: decoder.copiedPictures)

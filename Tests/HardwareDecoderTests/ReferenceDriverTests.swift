@@ -48,13 +48,14 @@ struct ReferenceDriverTests {
     private func run(
         _ stream: CodedStream,
         faults: String = "",
-        limits: String = "decode=h264,hevc"
+        limits: String = "decode=h264,hevc",
+        words: [String] = []
     ) throws -> DriverRig.Outcome {
         let scratch = try ScratchFolder()
         try Data(stream.bytes).write(to: URL(fileURLWithPath: scratch.path("stream")))
         return try DriverRig.run(
             "DecoderScenarios",
-            [stream.codec.rawValue, scratch.path("stream")],
+            [stream.codec.rawValue] + words + [scratch.path("stream")],
             faults: faults,
             limits: limits
         )
@@ -73,6 +74,14 @@ struct ReferenceDriverTests {
         // No surface is created before there is a picture for it.
         let contexts = outcome.journal.filter { $0.kind == "context" }
         #expect(!contexts.isEmpty && contexts.allSatisfy { $0.values["targets"] == "0" })
+    }
+
+    @Test(arguments: [
+        (VideoCodec.h264, "-x264-params bframes=0:slices=2"), (.hevc, "-x265-params log-level=none:bframes=0"),
+    ])
+    func nothingIsHeldBackWithoutReordering(codec: VideoCodec, options: String) throws {
+        let outcome = try run(try CodedStream(codec, options), words: ["prompt"])
+        #expect(outcome.status == 0 && outcome.lines.contains("equal 30 of 30: nv12 192x112"), "\(outcome.lines)")
     }
 
     @Test(arguments: [

@@ -52,6 +52,20 @@ package struct CodedStream: Sendable {
         return result
     }
 
+    /// Returns an H.264 stream whose sequence parameter sets do not state how far pictures are reordered.
+    package func withoutReorderDepth() throws -> CodedStream {
+        var result = self
+        let old = samples[0].formatDescription
+        let sets = try old.parameterSets.map { unit in
+            guard var set = try? H264SequenceParameterSet(nalUnit: unit) else { return unit }
+            set.vui?.bitstreamRestriction = nil
+            return try set.nalUnit()
+        }
+        let format = try FormatDescription(codec: codec, parameterSets: sets)
+        for index in result.samples.indices { result.samples[index].formatDescription = format }
+        return result
+    }
+
     /// Returns the pictures in presentation order, as ffmpeg's decoder on the CPU returns them.
     ///
     /// - Parameter pixelFormat: FFmpeg's name of the pixel format.

@@ -71,11 +71,27 @@ extension H264SequenceParameterSet {
     /// output order. The inferred value if the element is absent.
     ///
     /// H.264 E.2.1.
-    public var maxNumReorderFrames: Int {
+    public var maxNumReorderFrames: Int { statedReorderFrames ?? maxDpbFrames }
+
+    /// ``maxNumReorderFrames`` as far as the set states it, or implies it by the type of picture order counts or by an intra
+    /// profile; `nil` if it would only be that of the largest decoded picture buffer.
+    ///
+    /// H.264 8.2.1, E.2.1.
+    public var statedReorderFrames: Int? {
         if let restriction = vui?.bitstreamRestriction { return Int(restriction.maxNumReorderFrames) }
         if picOrderCntType == 2 { return 0 }
-        if constraintSet3Flag, [44, 86, 100, 110, 122, 244].contains(profileIdc) { return 0 }
-        return maxDpbFrames
+        return constraintSet3Flag && [44, 86, 100, 110, 122, 244].contains(profileIdc) ? 0 : nil
+    }
+
+    /// States that no frames are reordered, with the values that are inferred otherwise.
+    ///
+    /// H.264 E.2.1.
+    public mutating func stateNoReordering() {
+        var restriction = H264VideoUsability.BitstreamRestriction()
+        restriction.maxDecFrameBuffering = UInt32(maxDpbFrames)
+        var usability = vui ?? H264VideoUsability()
+        usability.bitstreamRestriction = restriction
+        vui = usability
     }
 
     /// `MaxDpbFrames`: the number of frames that the decoded picture buffer of this level holds, 0...16; 16 for unknown

@@ -58,6 +58,8 @@ actor DecodingCore {
     private var lastFormat: FormatDescription
     /// The last sample that any decoder has accepted.
     private var lastSubmitted: Int64 = -1
+    /// Checks and describes the samples if frames come in decoding order.
+    private var order = DecodingOrder()
     private var phase = Phase.running
     private var waiting: [Waiting] = []
     private(set) var description: DecoderDescription?
@@ -97,6 +99,7 @@ extension DecodingCore {
     /// Creates the first decoder.
     func start() throws(MediaError) {
         do {
+            if options.order == .decoding { lastFormat = try order.format(for: lastFormat) }
             try create(for: lastFormat, repeating: 0)
         } catch {
             fail(error)
@@ -268,10 +271,14 @@ extension DecodingCore {
             delivery.update { $0.statistics.skippedSamples += 1 }
             return
         }
+        var sample = call.sample
+        if options.order == .decoding {
+            try fatally { () throws(MediaError) in sample = try order.sample(for: sample) }
+        }
         delivery.update { state in
             state.statistics.acceptedSamples += 1
-            let number = state.window.add(call.sample, isShown: isShown, token: call.token)
-            state.repeatable?.add(number, call.sample, oldest: state.window.oldest)
+            let number = state.window.add(sample, isShown: isShown, token: call.token)
+            state.repeatable?.add(number, sample, oldest: state.window.oldest)
         }
         try fatally { () throws(MediaError) in try submit() }
         delivery.update { $0.window.releaseExcess() }
@@ -368,7 +375,7 @@ extension DecodingCore {
             let (id, delivery) = (nextInstance, delivery)
             let request = DecoderRequest(
                 formatDescription: format,
-                isLowLatency: options.isLowLatency,
+                isLowLatency: options.isLowLatency || options.order == .decoding,
                 threadCount: options.threadCount,
                 devicePictureLimit: options.devicePictureLimit
             ) { [weak self] output in

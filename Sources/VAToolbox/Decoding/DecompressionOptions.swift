@@ -15,8 +15,20 @@ public struct DecompressionOptions: Sendable {
     /// program is ``EncoderIPC/HelperProgram/decoding``.
     public var helpers = HelperPool.decoding
     /// Whether each frame is returned as soon as it can be: the decoder does not work on several frames at a time.
-    /// Frames still come in presentation order.
+    /// Frames still come in presentation order: those of a stream that reorders, or that does not state how far it does,
+    /// later by as many samples as it may reorder.
     public var isLowLatency = false
+    /// The order of the frames.
+    ///
+    /// With ``Order/decoding``, the frame of each sample comes before the next sample is needed (of two fields in samples
+    /// of their own: with the second), also if an H.264 stream does not state that it reorders nothing. The decoder does
+    /// not work on several frames at a time.
+    ///
+    /// This is for streams in which both orders are the same, as those of cameras and conferences: libavcodec, which parses
+    /// the streams for GPUs as well, returns pictures in presentation order only. A stream that states that it reorders is
+    /// refused with `unsupported` when the session is created or when the format changes, and the session fails with
+    /// `unsupported` at a sample that is presented before its predecessor. If that has no valid times, it has no frame.
+    public var order = Order.presentation
     /// The number of frames that the consumer may keep on the decoder's GPU at a time, 0...128; 0 if all frames are to be in
     /// memory. Further frames are copied to memory.
     ///
@@ -55,6 +67,14 @@ public struct DecompressionOptions: Sendable {
     public var replayByteLimit = 256 << 20
     /// Receives the logs of this session's decoders; `nil` leaves them to `MediaLog.logger`.
     public var logger: Logger?
+
+    /// The order in which frames are returned.
+    public enum Order: Sendable, Hashable {
+        /// In presentation order, whatever the order of the samples.
+        case presentation
+        /// In decoding order, each without delay. The stream must not reorder.
+        case decoding
+    }
 
     /// Creates the defaults.
     public init() {}

@@ -5,9 +5,9 @@ public import MediaTypes
 /// Decodes H.264 or HEVC to pictures: the counterpart of `VTDecompressionSession`.
 ///
 /// Every sample that ``decode(_:isShown:token:)`` accepts is decoded once as far as the caller sees, and its frame comes
-/// out of ``frames`` exactly once, in presentation order, with its times and the caller's token, whichever decoder does
-/// the work, even if a decoder fails: another one begins at the last random access point, and what it decodes again
-/// stays hidden.
+/// out of ``frames`` exactly once, in presentation order (but see ``DecompressionOptions/order``), with its times and the
+/// caller's token, whichever decoder does the work, even if a decoder fails: another one begins at the last random access
+/// point, and what it decodes again stays hidden.
 ///
 /// ```swift
 /// let session = try await DecompressionSession(formatDescription: first.formatDescription)
