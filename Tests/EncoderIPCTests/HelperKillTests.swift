@@ -16,14 +16,14 @@ extension ProcessTests {
         /// How encoders share helpers.
         struct Sharing: Sendable, CustomTestStringConvertible {
             var testDescription: String
-            var encodersPerHelper = 1
+            var connectionsPerHelper = 1
             var keepsSpare = false
             var sessionsAtOnce = 1
 
             static let all = [
                 Sharing(testDescription: "a helper for each"),
                 Sharing(testDescription: "with a spare helper", keepsSpare: true, sessionsAtOnce: 2),
-                Sharing(testDescription: "three in a helper", encodersPerHelper: 3, sessionsAtOnce: 3),
+                Sharing(testDescription: "three in a helper", connectionsPerHelper: 3, sessionsAtOnce: 3),
             ]
         }
 
@@ -42,7 +42,7 @@ extension ProcessTests {
         private func play(_ sharing: Sharing, _ count: Int, _ report: inout KillReport) async throws {
             let seed = KillSettings.seed
             let pool = try HelperPrograms.pool("vatoolbox-helper") { options in
-                options.encodersPerHelper = sharing.encodersPerHelper
+                options.connectionsPerHelper = sharing.connectionsPerHelper
                 options.keepsSpare = sharing.keepsSpare
                 options.log = { _ in }
             }

@@ -68,7 +68,7 @@ extension ProcessTests {
         }
 
         @Test func encodersShareHelpersByChoice() throws {
-            let pool = try HelperPrograms.pool("FaultyHelper") { $0.encodersPerHelper = 3 }
+            let pool = try HelperPrograms.pool("FaultyHelper") { $0.connectionsPerHelper = 3 }
             do {
                 var takes = try (0..<5).map { _ in try take(pool) }
                 let ids = try takes.map(process)
@@ -85,7 +85,7 @@ extension ProcessTests {
 
         /// One thread for each encoder in one helper, at the same time.
         @Test func encodersInOneHelperWorkAtTheSameTime() throws {
-            let pool = try HelperPrograms.pool("vatoolbox-helper") { $0.encodersPerHelper = 8 }
+            let pool = try HelperPrograms.pool("vatoolbox-helper") { $0.connectionsPerHelper = 8 }
             let results = Mutex<[[[UInt8]]]>([])
             DispatchQueue.concurrentPerform(iterations: 6) { _ in
                 #expect(throws: Never.self) {
@@ -102,7 +102,7 @@ extension ProcessTests {
         }
 
         @Test func theEndOfAHelperIsTheEndOfEveryEncoderInIt() throws {
-            let pool = try HelperPrograms.pool("FaultyHelper") { $0.encodersPerHelper = 4 }
+            let pool = try HelperPrograms.pool("FaultyHelper") { $0.connectionsPerHelper = 4 }
             do {
                 let (good, bad) = (try take(pool), try take(pool, "crash-encoding"))
                 let id = try process(good)
@@ -124,7 +124,7 @@ extension ProcessTests {
 
         /// The others are told why, and nobody waits for the one that hangs.
         @Test func aHelperThatHangsIsEndedForAll() throws {
-            let pool = try HelperPrograms.pool("FaultyHelper") { $0.encodersPerHelper = 4 }
+            let pool = try HelperPrograms.pool("FaultyHelper") { $0.connectionsPerHelper = 4 }
             do {
                 var hanging = factory("hang-encoding", pool)
                 var deadlines = hanging.deadlines
@@ -145,7 +145,7 @@ extension ProcessTests {
 
         /// Encoders come and go at the same time: none is put into a helper that is about to end.
         @Test func encodersComeAndGoAtTheSameTime() throws {
-            let pool = try HelperPrograms.pool("FaultyHelper") { $0.encodersPerHelper = 2 }
+            let pool = try HelperPrograms.pool("FaultyHelper") { $0.connectionsPerHelper = 2 }
             DispatchQueue.concurrentPerform(iterations: 4) { _ in
                 #expect(throws: Never.self) {
                     for _ in 0..<25 { try use(take(pool)) }
@@ -170,7 +170,7 @@ extension ProcessTests {
 
         /// An encoder that failed may have left its driver in any state.
         @Test func aHelperInWhichAnEncoderFailedTakesNoMore() throws {
-            let pool = try HelperPrograms.pool("FaultyHelper") { $0.encodersPerHelper = 4 }
+            let pool = try HelperPrograms.pool("FaultyHelper") { $0.connectionsPerHelper = 4 }
             do {
                 let (good, bad) = (try take(pool), try take(pool, "fail-encoding"))
                 #expect(throws: MediaError.self) {
@@ -215,7 +215,7 @@ extension ProcessTests {
         @Test func theNumberOfEncodersIsChecked() {
             for count in [0, -1, 1001] {
                 let error = #expect(throws: MediaError.self) {
-                    try HelperPrograms.pool("FaultyHelper") { $0.encodersPerHelper = count }
+                    try HelperPrograms.pool("FaultyHelper") { $0.connectionsPerHelper = count }
                 }
                 #expect(error?.given == "\(count)" && error?.allowed == "1...1000")
             }

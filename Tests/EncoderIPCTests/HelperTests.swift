@@ -87,13 +87,13 @@ extension ProcessTests {
         }
 
         /// Lines of a helper that several encoders may share are the pool's.
-        @Test(arguments: [1, 2]) func linesOfAnEncoderGoToItsLogger(encodersPerHelper: Int) throws {
+        @Test(arguments: [1, 2]) func linesOfAnEncoderGoToItsLogger(connectionsPerHelper: Int) throws {
             let (ofPool, ofEncoder) = (LogRecorder(), LogRecorder())
             let poolLogger = ofPool.logger("pool")
             func run() throws {
                 var options = HelperPool.Options()
                 options.path = path
-                options.encodersPerHelper = encodersPerHelper
+                options.connectionsPerHelper = connectionsPerHelper
                 options.keepsSpare = true
                 options.log = { poolLogger.info("\($0.text)") }
                 let pool = try HelperPool(options)
@@ -104,7 +104,7 @@ extension ProcessTests {
             }
             try run()
             Traces.expectNone()
-            let (expected, other) = encodersPerHelper == 1 ? (ofEncoder, ofPool) : (ofPool, ofEncoder)
+            let (expected, other) = connectionsPerHelper == 1 ? (ofEncoder, ofPool) : (ofPool, ofEncoder)
             #expect(expected.lines.contains { $0.text.contains("profile") })
             #expect(!other.lines.contains { $0.text.contains("profile") })
         }

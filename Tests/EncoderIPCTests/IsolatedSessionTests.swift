@@ -86,7 +86,7 @@ extension ProcessTests {
         func manySessionsLeaveNothingBehind(perHelper: Int, hasSpare: Bool) async throws {
             var poolOptions = HelperPool.Options()
             poolOptions.path = try BuiltProgram.path("vatoolbox-helper")
-            poolOptions.encodersPerHelper = perHelper
+            poolOptions.connectionsPerHelper = perHelper
             poolOptions.keepsSpare = hasSpare
             var pool: HelperPool? = try HelperPool(poolOptions)
             for _ in 0..<5 {

@@ -24,7 +24,7 @@ struct DeviceTranscode {
         guard let first = stream.first else { throw Wrong("x264 has returned nothing") }
         var pool = HelperPool.Options(.decoding)
         // All in one process, also while an encoder is replaced.
-        pool.encodersPerHelper = 64
+        pool.connectionsPerHelper = 64
         let helpers = try HelperPool(pool)
         var decoding = DecompressionOptions()
         decoding.policy = options.deviceFrames == nil ? .requireSoftware : .preferHardware

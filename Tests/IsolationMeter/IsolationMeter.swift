@@ -57,7 +57,7 @@ extension MeterOptions {
         if encoder == "null" {
             options.path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         }
-        options.encodersPerHelper = perHelper
+        options.connectionsPerHelper = perHelper
         options.keepsSpare = spare > 0
         options.log = { _ in }
         return try HelperPool(options)

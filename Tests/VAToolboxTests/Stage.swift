@@ -144,7 +144,7 @@ struct Stagehand: Sendable {
         }
         var options = HelperPool.Options()
         options.path = try BuiltProgram.path("ScriptedHelper")
-        options.encodersPerHelper = place == .inSharedHelper ? 3 : 1
+        options.connectionsPerHelper = place == .inSharedHelper ? 3 : 1
         options.log = { _ in }
         self.init(place, try HelperPool(options))
     }

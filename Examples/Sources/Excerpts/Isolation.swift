@@ -8,7 +8,7 @@ import VAToolbox
 func isolate(_ configuration: EncoderConfiguration) async throws -> CompressionSession {
     var helpers = HelperPool.Options()
     helpers.keepsSpare = true
-    helpers.encodersPerHelper = 4
+    helpers.connectionsPerHelper = 4
     var options = SessionOptions()
     options.isolation = .process
     options.helpers = try HelperPool(helpers)

@@ -19,7 +19,7 @@ public final class HelperPool: Sendable {
         /// With 1, one that fails affects no other. A larger number saves processes, and those of one driver share its
         /// memory. But when a helper ends, everything in it ends, and a helper in which an encoder or decoder has failed
         /// accepts no more. No frame is lost either way.
-        public var encodersPerHelper = 1
+        public var connectionsPerHelper = 1
         /// Whether a spare helper is kept running, so that the next encoder or decoder does not wait for the start of a process.
         /// It is started with the pool, and again after it was used or has ended. It has the environment that this
         /// process had at that time.
@@ -54,13 +54,13 @@ public final class HelperPool: Sendable {
 
     /// Creates a pool, and starts its spare helper if it keeps one; a failure is reported when an encoder is requested.
     ///
-    /// - Throws: `invalidArgument` if ``Options/encodersPerHelper`` is out of range.
+    /// - Throws: `invalidArgument` if ``Options/connectionsPerHelper`` is out of range.
     public convenience init(_ options: Options) throws(MediaError) {
-        guard (1...1000).contains(options.encodersPerHelper) else {
+        guard (1...1000).contains(options.connectionsPerHelper) else {
             throw MediaError(
                 .invalidArgument,
                 "number of encoders and decoders in one helper is out of range",
-                given: "\(options.encodersPerHelper)",
+                given: "\(options.connectionsPerHelper)",
                 allowed: "1...1000"
             )
         }
@@ -99,7 +99,7 @@ public final class HelperPool: Sendable {
 
     /// Returns a helper with a reserved place for one more connection.
     private func place(_ logger: Logger?) throws(MediaError) -> HelperHost {
-        let limit = options.encodersPerHelper
+        let limit = options.connectionsPerHelper
         let log = limit > 1 ? nil : logger.map { logger in { @Sendable line in Self.log(line, to: logger) } }
         let host = try state.withLock { (state) throws(MediaError) -> HelperHost in
             state.shared.removeAll { $0.host?.isOpen != true }

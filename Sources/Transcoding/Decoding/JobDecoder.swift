@@ -59,7 +59,7 @@ struct DecoderPlan: Sendable {
     private static func pool(_ request: TranscodeRequest) throws(MediaError) -> HelperPool {
         var options = HelperPool.Options(.decoding)
         // All in one process, also while a new encoder replaces one that still has its place.
-        options.encodersPerHelper = 1000
+        options.connectionsPerHelper = 1000
         if let logger = request.logger ?? request.first.session.logger {
             options.log = { line in
                 logger.log(level: line.level.flatMap { Logger.Level(rawValue: $0) } ?? .info, "\(line.text)")

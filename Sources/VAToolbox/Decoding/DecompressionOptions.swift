@@ -33,7 +33,7 @@ public struct DecompressionOptions: Sendable {
     /// memory. Further frames are copied to memory.
     ///
     /// A frame on a GPU costs no copy if it is encoded on the same GPU and both sessions share a ``helpers`` pool whose
-    /// helpers have room for both (``EncoderIPC/HelperPool/Options/encodersPerHelper``). Its samples are copied to memory
+    /// helpers have room for both (``EncoderIPC/HelperPool/Options/connectionsPerHelper``). Its samples are copied to memory
     /// when they are first accessed.
     ///
     /// If the helper process ends, such frames are decoded again on the CPU, from samples that are kept up to

@@ -109,7 +109,7 @@ extension ProcessTests {
 
         /// A failed decoder ends no other in its helper, which takes no more.
         @Test func aFailedDecoderHarmsNoOther() throws {
-            let shared = try HelperPrograms.pool("FaultyHelper") { $0.encodersPerHelper = 3 }
+            let shared = try HelperPrograms.pool("FaultyHelper") { $0.connectionsPerHelper = 3 }
             let good = try DecoderTake("reordering", shared)
             let bad = try DecoderTake("fail-decoding", shared)
             #expect(good.decoder.processID == bad.decoder.processID)

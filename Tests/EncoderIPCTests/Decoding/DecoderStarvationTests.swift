@@ -72,7 +72,7 @@ extension ProcessTests {
 
         /// The helper is not ended for it, and serves others.
         @Test func aCallDoesNotWaitForEver() throws {
-            let shared = try HelperPrograms.pool("FaultyHelper") { $0.encodersPerHelper = 2 }
+            let shared = try HelperPrograms.pool("FaultyHelper") { $0.connectionsPerHelper = 2 }
             let other = try DecoderTake("echo", shared)
             let take = try DecoderTake("echo", shared) { options in
                 options.pictureLimit = 2

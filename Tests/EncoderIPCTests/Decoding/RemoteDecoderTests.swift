@@ -228,7 +228,7 @@ extension ProcessTests {
 
         /// An encoder and a decoder in one helper.
         @Test func aHelperServesBoth() throws {
-            let shared = try HelperPrograms.pool("FaultyHelper") { $0.encodersPerHelper = 2 }
+            let shared = try HelperPrograms.pool("FaultyHelper") { $0.connectionsPerHelper = 2 }
             let take = try DecoderTake("echo", shared)
             let identity = EncoderIdentity(name: "none-encoding", codec: .h264)
             let encoding = try Take(RemoteEncoderFactory(identity, pool: shared), .small())

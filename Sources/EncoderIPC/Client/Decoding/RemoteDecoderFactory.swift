@@ -58,7 +58,7 @@ public struct RemoteDecoderFactory: DecoderFactory {
     ///   - identity: The decoder's name, codec and device, as known to the helper.
     ///   - pool: The pool in which the decoders run.
     ///   - options: The options of the decoders.
-    ///   - logger: Receives the logs of their helpers if ``HelperPool/Options/encodersPerHelper`` is 1; `nil` leaves
+    ///   - logger: Receives the logs of their helpers if ``HelperPool/Options/connectionsPerHelper`` is 1; `nil` leaves
     ///     them to ``HelperPool/Options/log``.
     public init(
         _ identity: DecoderIdentity,

@@ -36,7 +36,7 @@ public struct RemoteEncoderFactory: EncoderFactory {
     ///   - identity: The encoder's name and codec, as known to the helper; for example `x264` and H.264.
     ///   - pool: The pool in which the encoders run.
     ///   - deadlines: The deadlines of the encoders.
-    ///   - logger: Receives the logs of their helpers if ``HelperPool/Options/encodersPerHelper`` is 1; `nil` leaves
+    ///   - logger: Receives the logs of their helpers if ``HelperPool/Options/connectionsPerHelper`` is 1; `nil` leaves
     ///     them to ``HelperPool/Options/log``. A helper that several encoders share does not indicate which encoder a
     ///     line concerns.
     public init(
