@@ -2,6 +2,7 @@
 
 internal import MediaTypes
 internal import Synchronization
+internal import VideoDecoding
 
 /// The refusals of a driver, of which libavcodec says no more than a message and a general status.
 final class StreamRefusal: Sendable {
@@ -36,12 +37,14 @@ final class StreamRefusal: Sendable {
         }
     }
 
-    /// Returns the error of the driver that a message reports; `nil` if it reports none.
-    func error(for message: String) -> MediaError? {
+    /// Returns what a message is about.
+    func meaning(of message: String) -> LibraryMessage {
+        // libavcodec has no further use for the object (vaapi_decode.c), and its picture was submitted before.
+        if message.hasPrefix("Failed to destroy") { return .remark }
         state.withLock { state in
             if state.messages.count < Self.mostMessages { state.messages.append(message) }
         }
-        return FailedCall(message: message)?.error
+        return FailedCall(message: message)?.error.map { .failure($0) } ?? .damage
     }
 }
 

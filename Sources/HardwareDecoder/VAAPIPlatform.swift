@@ -35,7 +35,7 @@ final class VAAPIPlatform: DecodingPlatform {
         reader = SurfaceReader(display)
     }
 
-    var onMessage: @Sendable (String) -> MediaError? { { [refusal] in refusal.error(for: $0) } }
+    var onMessage: @Sendable (String) -> LibraryMessage { { [refusal] in refusal.meaning(of: $0) } }
 
     func prepare(_ context: UnsafeMutableRawPointer, for format: FormatDescription) throws(MediaError) {
         let stream = try StreamProfile(format)

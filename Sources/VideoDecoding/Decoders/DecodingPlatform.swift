@@ -3,6 +3,16 @@
 package import BitstreamSyntax
 package import MediaTypes
 
+/// What an error message of libavcodec is about.
+package enum LibraryMessage: Sendable {
+    /// The data of the sample.
+    case damage
+    /// The device or its driver, which cannot go on.
+    case failure(MediaError)
+    /// Nothing that changes a picture.
+    case remark
+}
+
 /// What differs between libavcodec's decoders on the CPU and on a GPU. Used by one thread at a time.
 package protocol DecodingPlatform: AnyObject {
     /// The name of the decoder for display, for example `libavcodec 59.37.100`.
@@ -20,9 +30,8 @@ package protocol DecodingPlatform: AnyObject {
     /// Makes a picture of a decoded frame.
     func picture(of frame: FrameReference, _ properties: FrameProperties) throws(MediaError) -> PixelBuffer
 
-    /// Receives each error message of libavcodec, on the thread that logs it, and returns the error of the device or its
-    /// driver that it reports; `nil` if the sample is to blame.
-    var onMessage: @Sendable (String) -> MediaError? { get }
+    /// Receives each error message of libavcodec, on the thread that logs it, and returns what it is about.
+    var onMessage: @Sendable (String) -> LibraryMessage { get }
 
     /// Whether frames become complete later than libavcodec returns them.
     var completesLater: Bool { get }
@@ -40,7 +49,7 @@ package protocol DecodingPlatform: AnyObject {
 
 extension DecodingPlatform {
     /// Blames the sample for every message.
-    package var onMessage: @Sendable (String) -> MediaError? { { _ in nil } }
+    package var onMessage: @Sendable (String) -> LibraryMessage { { _ in .damage } }
     /// Returns `false`: a frame is complete when libavcodec returns it.
     package var completesLater: Bool { false }
     /// Returns `nil`: a frame is complete when libavcodec returns it.

@@ -25,7 +25,9 @@ package final class LibraryDecoder: DecoderBackend {
     private var formats: [(first: Int64, format: FormatDescription)] = []
     /// The numbers of the first sample since the start or the last drain, and of the latest one.
     private var samples: ClosedRange<Int64>?
-    /// The latest picture, which the device may still work on.
+    /// Whether the device may work on the latest picture until the next sample comes.
+    private let keepsLatest: Bool
+    /// That picture.
     private var latest: FrameReference?
     /// An empty frame for the next picture.
     private var spare: FrameReference?
@@ -52,11 +54,16 @@ package final class LibraryDecoder: DecoderBackend {
         let damage = DamageRecord()
         let onMessage = platform.onMessage
         log = LogRoute(logger) { tag, message in
-            if let failure = onMessage(message) { damage.fail(failure) } else { damage.note(tag, message) }
+            switch onMessage(message) {
+            case .damage: damage.note(tag, message)
+            case .failure(let error): damage.fail(error)
+            case .remark: break
+            }
         }
         self.damage = damage
         self.platform = platform
         output = request.output
+        keepsLatest = platform.completesLater && !request.isLowLatency
         format = request.formatDescription
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
@@ -241,7 +248,7 @@ extension LibraryDecoder {
     /// Passes on a picture, or the one before if the device may still work on this one.
     private func take(_ frame: FrameReference) throws(MediaError) {
         try deliverLatest()
-        guard platform.completesLater else { return try deliver(frame) }
+        guard keepsLatest else { return try deliver(frame) }
         latest = frame
     }
 
