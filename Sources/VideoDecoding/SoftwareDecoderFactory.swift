@@ -14,6 +14,9 @@ public import MediaTypes
 /// **Threads.** Several samples are decoded at a time, so that pictures come later by as many samples. With low latency,
 /// only the slices of one sample are decoded at a time.
 ///
+/// **Film grain.** The pictures are those of the decoding process, as on a GPU: without the film grain that an SEI message
+/// may suggest. `ffmpeg` adds it by default, and not with `-export_side_data film_grain`.
+///
 /// **Damage.** Damaged parts are concealed. Damage is reported as far as libavcodec notices it.
 public struct SoftwareDecoderFactory: DecoderFactory {
     /// The codec of the decoders.

@@ -37,6 +37,9 @@ final class CodecContext {
             context.pointee.pkt_timebase = AVRational(num: 1, den: 1)
             // Crop to the exact edge rather than to an aligned address, and return pictures with missing references.
             context.pointee.flags |= AV_CODEC_FLAG_UNALIGNED | AV_CODEC_FLAG_OUTPUT_CORRUPT
+            // On the CPU, libavcodec would otherwise add film grain, which is no part of the decoding process (H.274),
+            // and which no GPU adds.
+            context.pointee.export_side_data |= AV_CODEC_EXPORT_DATA_FILM_GRAIN
             // libavcodec guesses the depth of H.264 streams without a bitstream restriction, and drops pictures until it
             // has guessed right. It takes that of HEVC from the SPS.
             context.pointee.has_b_frames = Int32(clamping: Self.reorderDepth(of: format))
