@@ -137,6 +137,8 @@ struct RecordedSession {
             )
         case .frameDropped:
             say("event", ["name": "dropped"])
+        case .frameLost(let time, _, let error):
+            say("event", ["name": "frame lost", "pts": time.seconds, "error": "\(error)"])
         case .adjusted(let adjustment):
             say("event", ["name": "adjusted", "property": adjustment.property, "used": adjustment.used])
         }

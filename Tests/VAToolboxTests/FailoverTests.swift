@@ -405,7 +405,7 @@ import Testing
                 "failed \(identity.name) \(error.message) \(frames > 0)"
             case .encoderSwitched(let change):
                 "switched \(change.from.name) \(change.to.name) \(change.failures.map(\.error.message))"
-            case .frameDropped, .adjusted: "other"
+            case .frameDropped, .frameLost, .adjusted: "other"
             }
         }
         #expect(

@@ -71,12 +71,12 @@ import Testing
             // Fixed; for words; with a variable rate, losses, colours or a second codec, which no world has; the input's
             // own.
             other:
-                "selection options givenUp lastForcedKeyFrame lastColorimetry reportedLosses reportedAdjustments "
-                + "adjustmentsAtWork streamCodec now actions"
+                "selection options givenUp lastForcedKeyFrame owesKeyFrame lastColorimetry reportedLosses "
+                + "reportedAdjustments adjustmentsAtWork streamCodec now actions"
         )
         expectFields(machine.window, told: "entries coded highestCoded firstNumber")
         let entry = try #require(machine.window.entries.first)
-        expectFields(entry, told: "presentationTime options picture isCoded", other: "number duration token")
+        expectFields(entry, told: "presentationTime options picture isCoded", other: "number duration token isLost")
         expectFields(
             machine.attempts,
             told: "candidate failedCreations failedFrames missedDeadlines",

@@ -29,6 +29,8 @@ func log(_ session: CompressionSession) -> Task<Void, Never> {
                 print("\(change.to) continues at frame \(change.frame)")
             case .frameDropped(let presentationTime, _):
                 print("dropped the frame of \(presentationTime)")
+            case .frameLost(let presentationTime, _, let error):
+                print("lost the frame of \(presentationTime): \(error)")
             case .adjusted(let adjustment):
                 print("not as asked: \(adjustment)")
             }

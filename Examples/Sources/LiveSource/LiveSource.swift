@@ -36,6 +36,7 @@ import VAToolbox
             for await event in events {
                 switch event {
                 case .frameDropped(let time, _): print("dropped the frame of \(time.seconds) s")
+                case .frameLost(let time, _, let error): print("lost the frame of \(time.seconds) s: \(error)")
                 case .encoderSwitched(let change): print("\(change.to) takes over from \(change.from)")
                 case .adjusted(let adjustment): print("not as asked: \(adjustment)")
                 case .encoderCreated, .encoderFailed: break

@@ -79,7 +79,7 @@ struct SessionMetrics {
         case .encoderSwitched(let change):
             let reason = ("reason", change.refresh?.rawValue ?? "failure")
             count("vatoolbox_encoder_switches", Self.dimensions(of: change.to) + [reason])
-        case .frameDropped, .adjusted: break
+        case .frameDropped, .frameLost, .adjusted: break
         }
     }
 

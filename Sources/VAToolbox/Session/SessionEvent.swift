@@ -84,6 +84,9 @@ public enum SessionEvent: Sendable {
     case encoderSwitched(EncoderSwitch)
     /// Real-time mode dropped a frame before it was accepted; the token is the caller's.
     case frameDropped(presentationTime: MediaTime, token: (any Sendable)?)
+    /// The picture of an accepted frame cannot be read any more, because it was left on a GPU whose driver has failed. The
+    /// sample of the frame is empty (``MediaTypes/SampleBuffer/isDropped``); the encoder is kept.
+    case frameLost(presentationTime: MediaTime, token: (any Sendable)?, MediaError)
     /// A setting differs from the request.
     case adjusted(Adjustment)
 }
@@ -98,6 +101,9 @@ public struct SessionStatistics: Sendable, Hashable {
     public var codedBytes = 0
     /// Frames that real-time mode dropped.
     public var droppedFrames = 0
+    /// Accepted frames whose pictures could not be read, as ``SessionEvent/frameLost(presentationTime:token:_:)`` reports
+    /// them. Their samples are empty.
+    public var lostFrames = 0
     /// Frames that were encoded again because an encoder failed.
     public var repeatedFrames = 0
     /// Copies of whole pictures from their memory or file to where the encoder reads them: into a GPU surface (two

@@ -97,6 +97,8 @@ final class EncodeNarrator: Sendable {
             if change.failures.isEmpty { note(change.readable) } else { warn(change.readable) }
         case .frameDropped(let time, _):
             if let text = state.withLock({ $0.drops.add(time, now: .now) }) { warn(text) }
+        case .frameLost(let time, _, let error):
+            warn("the frame at \(Readable.number(time.seconds, places: 3)) s is lost: \(error.readable)")
         case .adjusted(let adjustment): tell(adjustment)
         }
     }

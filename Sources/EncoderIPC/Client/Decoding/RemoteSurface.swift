@@ -30,13 +30,30 @@ package final class RemoteSurface: DeviceSurface {
 
     package var isReadable: Bool { true }
 
+    /// Copies the samples from the device, or returns them from elsewhere.
+    ///
+    /// - Throws: `pictureLost` if neither is possible.
     package func copy(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
         do throws(MediaError) {
-            return try connection.fetch(id, picture)
+            do throws(MediaError) {
+                return try fetch(picture)
+            } catch {
+                guard let recovery = recovery.withLock({ $0 }) else { throw error }
+                return try recovery(picture)
+            }
         } catch {
-            guard let recovery = recovery.withLock({ $0 }) else { throw error }
-            return try recovery(picture)
+            var lost = error
+            (lost.code, lost.isPermanent) = (.pictureLost, true)
+            lost.message = "a decoded picture on the GPU cannot be read: \(error.message)"
+            throw lost
         }
+    }
+
+    /// Copies the samples from the device.
+    ///
+    /// - Throws: The error of the device or its helper.
+    package func fetch(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
+        try connection.fetch(id, picture)
     }
 
     /// Whether an encoder at the far end of a link can read the picture.

@@ -265,11 +265,11 @@ extension MediaError {
     fileprivate var meansHang: Bool { cause == .driverHung || code == .deadlineExceeded }
 
     /// Whether the error of an encoder or decoder means that its device or driver failed. It does not if the request is
-    /// unsupported, the device is busy, the stream is damaged, or this machine lacks a resource.
+    /// unsupported, the device is busy, the stream is damaged, a picture is lost, or this machine lacks a resource.
     fileprivate var speaksAgainstTheDevice: Bool {
         let others: Set<Code> = [
             .busy, .unsupported, .invalidArgument, .cancelled, .invalidState, .suspended, .proofFailed, .outOfMemory,
-            .inputOutput, .malformedData,
+            .inputOutput, .malformedData, .pictureLost,
         ]
         return !others.contains(code) && ![.helperMissing, .helperMismatch].contains(cause)
     }

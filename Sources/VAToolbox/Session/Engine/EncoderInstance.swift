@@ -201,7 +201,9 @@ final class EncoderInstance: Sendable {
                 isConverted = try encode(frame, encoder, adapter)
             } catch {
                 reportCopies(since: copies, encoder)
-                throw error
+                // The encoder was not called, and goes on.
+                guard error.code == .pictureLost else { throw error }
+                return post(.frameLost(frame.number, error))
             }
             // Called before the frame is reported, because the report may take longer.
             if isPrompt || !isFollowed { encoder.pause() }

@@ -18,6 +18,8 @@ struct FrameWindow {
         /// The picture; `nil` once it will not be encoded again.
         fileprivate(set) var picture: PixelBuffer?
         fileprivate(set) var isCoded = false
+        /// Whether its picture cannot be read. It is delivered as a dropped frame after all frames that are shown before it.
+        fileprivate(set) var isLost = false
     }
 
     /// A group to deliver, in decoding order, with its frames.
@@ -34,10 +36,10 @@ struct FrameWindow {
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
     /// The number of frames that are not coded yet.
-    var uncodedCount: Int { entries.count - coded.count }
+    var uncodedCount: Int { entries.count { !$0.isCoded } }
 
     /// Whether a new encoder can take over: the pictures of all remaining frames are available.
-    var isRepeatable: Bool { entries.allSatisfy { $0.picture != nil } }
+    var isRepeatable: Bool { entries.allSatisfy { $0.picture != nil || $0.isLost } }
     /// The remaining frames with available pictures, in presentation order: the input of a new encoder.
     var frames: [EncoderFrame] {
         entries.compactMap { entry in
@@ -72,11 +74,46 @@ struct FrameWindow {
         entries[index(of: number)].picture = nil
     }
 
+    /// Records that the picture of a frame cannot be read, so that no encoder will return the frame.
+    ///
+    /// - Returns: Its record; `nil` if it was delivered, coded or lost before.
+    mutating func lose(_ number: Int64) -> Entry? {
+        guard (firstNumber..<nextNumber).contains(number) else { return nil }
+        let index = index(of: number)
+        guard !entries[index].isCoded, !entries[index].isLost else { return nil }
+        entries[index].isLost = true
+        entries[index].picture = nil
+        passLostFrames()
+        return entries[index]
+    }
+
+    /// Takes lost frames as coded whose predecessors all are.
+    private mutating func passLostFrames() {
+        guard entries.contains(where: \.isLost) else { return }
+        for index in entries.indices {
+            if entries[index].isCoded { continue }
+            guard entries[index].isLost else { return }
+            let number = entries[index].number
+            entries[index].isCoded = true
+            coded.append(
+                CodedFrame(
+                    number: number,
+                    data: CodedData([]),
+                    isKeyFrame: false,
+                    isReference: false,
+                    isDropped: true
+                )
+            )
+            highestCoded = max(highestCoded, number)
+        }
+    }
+
     /// Discards all coded data that was not delivered, because the encoder failed.
     mutating func discardCoded() {
         coded.removeAll(keepingCapacity: true)
         highestCoded = firstNumber - 1
         for index in entries.indices { entries[index].isCoded = false }
+        passLostFrames()
     }
 
     /// Adds a coded frame.
@@ -105,6 +142,7 @@ struct FrameWindow {
         entries[index(of: frame.number)].isCoded = true
         coded.append(frame)
         highestCoded = max(highestCoded, frame.number)
+        passLostFrames()
         if coded.count > reorderDepth { try checkOrder(reorderDepth) }
     }
 

@@ -52,6 +52,8 @@ struct SessionMachine {
     var isConsumerSlow = false
     var lastAcceptedTime: MediaTime?
     var lastForcedKeyFrame: MediaTime?
+    /// Whether a frame was lost that had to become a key frame: the next one takes its place.
+    var owesKeyFrame = false
     /// The colour of the last accepted picture, and the attachments that were reported as lost.
     var lastColorimetry: Colorimetry?
     var reportedLosses: Set<EncoderOption> = []

@@ -111,7 +111,8 @@ extension SessionMachine {
     private mutating func accept(_ request: WaitingFrame) {
         var frame = request.frame
         frame.number = window.nextNumber
-        if mustBeKeyFrame(frame) { frame.options.forceKeyFrame = true }
+        if owesKeyFrame || mustBeKeyFrame(frame) { frame.options.forceKeyFrame = true }
+        owesKeyFrame = false
         if frame.options.forceKeyFrame || lastForcedKeyFrame == nil { lastForcedKeyFrame = frame.presentationTime }
         lastAcceptedTime = frame.presentationTime
         statistics.acceptedFrames += 1

@@ -54,6 +54,7 @@ extension SessionMachine {
             work.framesAtInstance -= 1
             work.framesDone += 1
             if isFailureFinal { window.releasePicture(of: number) }
+        case .frameLost(let number, let error): lose(number, error)
         case .adjusted(let adjustment):
             encoder?.properties.adjustments.append(adjustment)
             adjustmentsAtWork.insert(adjustment.withoutReason)
@@ -99,9 +100,12 @@ extension SessionMachine {
             startWaiter = nil
             resume(waiter, .success(.accepted))
         }
-        statistics.repeatedFrames += window.count
-        pendingSwitch?.repeatedFrames = window.count
-        for frame in window.frames { submit(frame, to: id) }
+        let frames = window.frames
+        statistics.repeatedFrames += frames.count
+        pendingSwitch?.repeatedFrames = frames.count
+        for frame in frames { submit(frame, to: id) }
+        // Frames without a picture may be all that is left.
+        deliver()
         if updateInProgress != nil { updated(.done()) }
     }
 
@@ -133,6 +137,27 @@ extension SessionMachine {
             work.framesCoded += 1
             if frame.isKeyFrame { work.hasKeyFrame = true }
             try window.take(frame, reorderDepth: assembler?.reorderDepth ?? 0)
+        } catch {
+            return fail(error)
+        }
+        deliver()
+    }
+
+    /// Goes on without a frame whose picture cannot be read, which is no failure of the encoder.
+    private mutating func lose(_ number: Int64, _ error: MediaError) {
+        work.framesAtInstance -= 1
+        guard let entry = window.lose(number) else { return }
+        statistics.lostFrames += 1
+        if entry.options.forceKeyFrame { owesKeyFrame = true }
+        actions.append(
+            .report(.frameLost(presentationTime: entry.presentationTime, token: entry.token, error))
+        )
+        deliver()
+    }
+
+    /// Delivers the complete group, if there is one.
+    private mutating func deliver() {
+        do {
             if let group = window.completeGroup { try emit(group) }
         } catch {
             fail(error)
@@ -158,9 +183,12 @@ extension SessionMachine {
         work.format = format
         window.removeCompleteGroup()
         streamCodec = selection.candidates[attempts.candidate].codec
-        attempts.coded(samples.count, isLast: isLastCandidate)
-        if !work.hasProduced { tell(.produced) }
-        work.hasProduced = true
+        let coded = group.count { !$0.entry.isLost }
+        if coded > 0 {
+            attempts.coded(coded, isLast: isLastCandidate)
+            if !work.hasProduced { tell(.produced) }
+            work.hasProduced = true
+        }
         statistics.codedFrames += samples.count
         statistics.codedBytes += samples.reduce(0) { $0 + $1.data.count }
         actions.append(.emit(samples))

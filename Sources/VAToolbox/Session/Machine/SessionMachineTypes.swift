@@ -26,6 +26,8 @@ extension SessionMachine {
         /// The encoder has accepted the frame. The event includes the number of copies of its picture, and whether the
         /// encoder converted it. It is a single event because each event wakes a thread.
         case frameDone(Int64, copies: Int = 0, isConverted: Bool = false)
+        /// The picture of a frame cannot be read. The encoder was not given the frame.
+        case frameLost(Int64, MediaError)
         /// The number of additional copies that the memory type of the pictures required.
         case picturesCopied(Int)
         /// A setting differs from here on.
