@@ -170,6 +170,8 @@ struct DeviceTranscode {
         case .withoutFrame(let time): say("event", ["name": "without frame", "pts": time.seconds])
         case .lost(let time): say("event", ["name": "lost", "pts": time.seconds])
         case .starvation(let starvation): say("event", ["name": "starvation", "what": "\(starvation)"])
+        case .copiedFromDevice(let time, let error):
+            say("event", ["name": "copied", "pts": time.seconds, "error": "\(error)"])
         }
     }
 }

@@ -186,6 +186,26 @@ import Testing
         )
     }
 
+    /// A stream that begins with a recovery point, as one that was recorded after its start: pictures could not be decoded
+    /// again after a crash of the driver, so they do not stay on the GPU.
+    @Test func picturesWithoutARandomAccessPointAreCopied() throws {
+        let options = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-x264-params", "intra-refresh=1:keyint=12:bframes=0"]
+        try scratch.generate("testsrc2=size=160x96:rate=25:duration=2", options + [scratch.path("whole.ts")])
+        // Without the first picture, which is the only IDR picture.
+        let filter = ["-c", "copy", "-bsf:v", "filter_units=remove_types=5", scratch.path("refresh.ts")]
+        try scratch.ffmpeg(["-i", scratch.path("whole.ts")] + filter)
+        let settings = ["REFERENCE_DRIVER_LIMITS=decode=h264,hevc", "XDG_STATE_HOME=\(scratch.folder)"]
+        for (input, isCopied) in [("refresh.ts", true), ("whole.ts", false)] {
+            let command = [Scratch.vatoolbox, "encode", input, "-o", input + ".mkv", "--codec", "h264"]
+            let result = try scratch.run(try Scratch.machine(settings) + command)
+            #expect(result.status == 0 && result.errors.contains("both ends are on the GPU"), "\(result.errors)")
+            let note = "decoded pictures are copied from the GPU, beginning with the one at "
+            #expect(result.errors.components(separatedBy: note).count == (isCopied ? 2 : 1), "\(result.errors)")
+            let reason = "it follows no IDR picture and no open random access point"
+            #expect(result.errors.contains(reason) == isCopied)
+        }
+    }
+
     /// x264 holds more pictures than a decoder has memory for.
     @Test func encodersThatHoldManyPicturesDoNotStopTheDecoder() throws {
         try makeClip("b.mp4")

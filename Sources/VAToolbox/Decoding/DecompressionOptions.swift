@@ -37,8 +37,9 @@ public struct DecompressionOptions: Sendable {
     /// when they are first accessed.
     ///
     /// If the helper process ends, such frames are decoded again on the CPU, from samples that are kept up to
-    /// ``replayByteLimit`` from one IDR or open random access point to the next. Frames without kept samples, as in streams
-    /// with intra refresh only, are lost: accessing their samples throws `unavailable`.
+    /// ``replayByteLimit`` from one IDR or open random access point to the next. Frames for which this is not possible, as
+    /// in streams with intra refresh only, do not stay on the GPU: they are copied to memory at once, which
+    /// ``DecompressionEvent/copiedFromDevice(presentationTime:_:)`` reports.
     public var devicePictureLimit = 0
     /// The number of threads for decoding on the CPU, 0...64; 0 for one per processor.
     public var threadCount = 0
@@ -123,6 +124,10 @@ public enum DecompressionEvent: Sendable {
     /// A decoder in a helper process waits because its consumer holds all of its pictures
     /// (``DecompressionOptions/heldFrames``), or goes on after such a wait. Waits of less than a second are not reported.
     case starvation(DecoderStarvation)
+    /// A frame was copied to memory although it may stay on the GPU (``DecompressionOptions/devicePictureLimit``): it could
+    /// not be decoded again if its helper process ended, for the reason that the error states. Reported for the first such
+    /// frame only.
+    case copiedFromDevice(presentationTime: MediaTime, MediaError)
 }
 
 /// The counters of a ``DecompressionSession``.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import EncoderIPC
 import MediaTypes
 import Synchronization
+import VideoDecoding
 
 /// The samples of a session, and the way of their frames from the decoder to the consumer. Safe to use on any thread.
 ///
@@ -15,11 +17,15 @@ final class FrameDelivery: Sendable {
         var attempts: DecoderAttempts
         /// The samples of frames on a GPU; `nil` if all frames are in memory.
         var repeatable: RepeatableSamples?
+        /// Whether it was reported that a frame does not stay on a GPU.
+        fileprivate var hasReportedCopies = false
         var statistics = DecompressionStatistics()
         /// The decoder whose output counts; that of all others is ignored.
         fileprivate var decoder: Int?
         /// Called with its first picture.
         fileprivate var onFirstPicture: (@Sendable () -> Void)?
+        /// Whether this decoder has failed. Pictures that it returns afterwards would come too early.
+        fileprivate var hasFailed = false
         /// The failure that this decoder has reported, until the session's thread takes it.
         fileprivate var failure: MediaError?
         /// Whether the session's thread will look for a failure anyway.
@@ -41,7 +47,9 @@ final class FrameDelivery: Sendable {
                 window: DecodingWindow(mostBytes: options.replayByteLimit),
                 attempts: DecoderAttempts(creations: options.creationAttempts, failures: options.consecutiveFailures),
                 repeatable: options.devicePictureLimit > 0
-                    ? RepeatableSamples(mostBytes: options.replayByteLimit, logger: options.logger) : nil
+                    ? RepeatableSamples(mostBytes: options.replayByteLimit) { [logger = options.logger] codec in
+                        SoftwareDecoderFactory(codec: codec, logger: logger)
+                    } : nil
             )
         )
         self.queue = queue
@@ -62,6 +70,7 @@ final class FrameDelivery: Sendable {
     func begin(_ decoder: Int, onFirstPicture: @escaping @Sendable () -> Void = {}) {
         state.withLock { state in
             (state.decoder, state.failure, state.isAttended) = (decoder, nil, false)
+            state.hasFailed = false
             state.onFirstPicture = onFirstPicture
         }
     }
@@ -87,22 +96,39 @@ final class FrameDelivery: Sendable {
         }
     }
 
-    /// Handles the output of a decoder.
+    /// Handles the output of a decoder. A picture that could not be decoded again if its GPU were lost is copied to memory
+    /// first, on the thread of the decoder.
     ///
     /// - Returns: Whether the session's thread has to be told that the decoder has failed.
     func receive(_ output: DecoderOutput, from decoder: Int) -> Bool {
         // A picture that is not passed on is released by the caller, which is after the lock.
-        state.withLock { state in
+        let endangered = state.withLock { state -> Endangered? in
+            guard case .picture(let picture) = output, state.decoder == decoder, !state.hasFailed else { return nil }
+            return state.endangered(picture)
+        }
+        var output = output
+        if let endangered {
+            do throws(MediaError) { output = .picture(try endangered.copy()) } catch { output = .failed(error) }
+        }
+        return state.withLock { state in
             guard state.decoder == decoder else { return false }
+            if let endangered { report(endangered, &state) }
             switch output {
-            case .picture(let picture): take(picture, &state)
+            case .picture(let picture): if !state.hasFailed { take(picture, &state) }
             case .damaged(let number, let error): noteDamage(number, error, &state)
             case .failed(let error):
+                state.hasFailed = true
                 state.failure = state.failure ?? error
                 return !state.isAttended
             }
             return false
         }
+    }
+
+    private func report(_ endangered: Endangered, _ state: inout State) {
+        guard !state.hasReportedCopies else { return }
+        state.hasReportedCopies = true
+        report(.copiedFromDevice(presentationTime: endangered.presentationTime, endangered.reason))
     }
 
     private func take(_ picture: DecodedPicture, _ state: inout State) {
@@ -116,7 +142,6 @@ final class FrameDelivery: Sendable {
             state.statistics.hiddenFrames += 1
             return
         }
-        state.repeatable?.protect(picture)
         state.statistics.returnedFrames += 1
         if result.isDamaged { state.statistics.damagedFrames += 1 }
         let frame = DecodedFrame(
@@ -161,6 +186,52 @@ final class FrameDelivery: Sendable {
                 report(.lost(presentationTime: entry.presentationTime))
             }
             return start
+        }
+    }
+}
+
+/// A picture on a GPU that is lost with its helper, because it could not be decoded again.
+private struct Endangered {
+    var picture: DecodedPicture
+    var surface: any DeviceSurface
+    var presentationTime: MediaTime
+    var reason: MediaError
+
+    /// Returns the picture in memory.
+    ///
+    /// - Throws: The error of the device: its decoder has failed.
+    func copy() throws(MediaError) -> DecodedPicture {
+        let description = picture.buffer.pictureDescription
+        var copy = picture
+        copy.buffer =
+            if let surface = surface as? RemoteSurface {
+                try surface.fetch(description)
+            } else {
+                try surface.copy(description)
+            }
+        return copy
+    }
+}
+
+extension FrameDelivery.State {
+    /// Lets a picture that is on a GPU and will be passed on come back from its sample.
+    ///
+    /// - Returns: The picture, if it could not be decoded again.
+    fileprivate func endangered(_ picture: DecodedPicture) -> Endangered? {
+        guard case .deviceSurface(let surface) = picture.buffer.storage, let repeatable,
+            let entry = window.entry(picture.number), entry.isShown, !entry.isReturned
+        else { return nil }
+        do throws(MediaError) {
+            let recovery = try repeatable.recovery(of: picture.number)
+            (surface as? RemoteSurface)?.recover(by: recovery)
+            return nil
+        } catch {
+            return Endangered(
+                picture: picture,
+                surface: surface,
+                presentationTime: entry.presentationTime,
+                reason: error
+            )
         }
     }
 }

@@ -59,6 +59,9 @@ final class EncodeNarrator: Sendable {
             warn("decoding with \(decoder) failed: \(error.readable)\(again)")
         case .lost(let time):
             warn("the picture at \(Readable.number(time.seconds, places: 3)) s is lost with a decoder that failed")
+        case .copiedFromDevice(let time, let reason):
+            let start = Readable.number(time.seconds, places: 3)
+            note("decoded pictures are copied from the GPU, beginning with the one at \(start) s: \(reason.readable)")
         // A job copies pictures in time, so that no decoder waits for them.
         case .decoderCreated, .damaged, .withoutFrame, .starvation: break
         }
