@@ -84,7 +84,7 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
         let pageTrial = PageTrial(device: device)
         self.pageTrial = pageTrial
         self.logger = logger
-        copiesOnDevice = properties.conversions != nil
+        copiesOnDevice = request.copiesOnDevice && properties.conversions != nil
         input = PictureInput(
             display,
             surfaces,

@@ -44,6 +44,9 @@ public struct EncoderRequest: Sendable {
     /// order; `nil` leaves it to the encoder. A session fixes it when its first encoder is created, because decode
     /// times depend on it.
     public var maximumReorderDepth: Int?
+    /// Whether the device may copy decoded pictures that are in its memory and cannot be encoded there; if not, the CPU does.
+    /// A session forbids it after an encoder has failed that was given pictures on a device.
+    public var copiesOnDevice: Bool
     /// Reports frames that the encoder accepts after ``EncoderBackend/encode(_:)`` has returned, in their order; see
     /// ``EncoderBackend/takesLater``. Safe to call on any thread; never blocks. If it is `nil`, `encode` must return
     /// only after the encoder has accepted the frame.
@@ -55,11 +58,13 @@ public struct EncoderRequest: Sendable {
     public init(
         configuration: EncoderConfiguration,
         maximumReorderDepth: Int? = nil,
+        copiesOnDevice: Bool = true,
         taken: (@Sendable (TakenFrame) -> Void)? = nil,
         output: @escaping @Sendable (EncoderOutput) -> Void
     ) {
         self.configuration = configuration
         self.maximumReorderDepth = maximumReorderDepth
+        self.copiesOnDevice = copiesOnDevice
         self.taken = taken
         self.output = output
     }

@@ -228,6 +228,7 @@ extension SeededGenerator {
             encoder: identity(),
             configuration: configuration(),
             maximumReorderDepth: maybe { $0.number() },
+            copiesOnDevice: flag(),
             ringByteCount: number()
         )
     }

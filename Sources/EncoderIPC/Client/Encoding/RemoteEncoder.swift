@@ -63,6 +63,7 @@ final class RemoteEncoder: EncoderBackend {
             encoder: identity,
             configuration: request.configuration,
             maximumReorderDepth: request.maximumReorderDepth,
+            copiesOnDevice: request.copiesOnDevice,
             ringByteCount: byteCount
         )
         let answer = try link.call(

@@ -11,6 +11,7 @@ struct EncoderOrder: WireStructure, Hashable, Sendable {
     var encoder: EncoderIdentity
     var configuration: EncoderConfiguration
     var maximumReorderDepth: Int?
+    var copiesOnDevice = true
     /// The size of the memory for coded data, whose descriptor is sent with the message.
     var ringByteCount: Int
 
@@ -18,6 +19,7 @@ struct EncoderOrder: WireStructure, Hashable, Sendable {
         try visitor.field(&encoder)
         try visitor.field(&configuration)
         try visitor.field(&maximumReorderDepth)
+        try visitor.field(&copiesOnDevice)
         try visitor.field(&ringByteCount)
     }
 }

@@ -158,6 +158,7 @@ final class EncoderServer: Sendable {
         let request = EncoderRequest(
             configuration: order.configuration,
             maximumReorderDepth: order.maximumReorderDepth,
+            copiesOnDevice: order.copiesOnDevice,
             output: { self.deliver($0, ring) }
         )
         return try factory.makeEncoder(request)

@@ -39,6 +39,8 @@ final class EncoderInstance: Sendable {
     private let post: @Sendable (SessionMachine.InstanceEvent) -> Void
     /// Whether the encoder was given a picture to convert.
     private let hasConverted = Atomic(false)
+    /// Whether the encoder was given a picture on a device.
+    private let hadDevicePictures = Atomic(false)
 
     /// - Parameters:
     ///   - conversions: The shared knowledge of a session's instances about encoders that convert pictures.
@@ -64,6 +66,7 @@ final class EncoderInstance: Sendable {
         let request = EncoderRequest(
             configuration: configuration,
             maximumReorderDepth: maximumReorderDepth,
+            copiesOnDevice: !conversions.haveCopiesFailed,
             taken: { [post] frame in
                 post(.frameDone(frame.number, copies: frame.copies, isConverted: frame.isConverted))
             },
@@ -100,9 +103,12 @@ final class EncoderInstance: Sendable {
         alarm.cancel()
     }
 
-    /// Notes that the encoder has failed, and whether it was given pictures to convert.
+    /// Notes that the encoder has failed, and which pictures it was given.
     private func noteFailure() {
-        if hasConverted.load(ordering: .relaxed) { conversions.noteFailure() }
+        conversions.noteFailure(
+            converted: hasConverted.load(ordering: .relaxed),
+            copied: hadDevicePictures.load(ordering: .relaxed)
+        )
     }
 
     private func noteRelease() {
@@ -232,6 +238,7 @@ final class EncoderInstance: Sendable {
     ) throws(MediaError) -> Bool {
         let adapted = try adapter.adapt(frame)
         if adapted.conversion != nil { hasConverted.store(true, ordering: .relaxed) }
+        if case .deviceSurface = adapted.buffer.storage { hadDevicePictures.store(true, ordering: .relaxed) }
         do throws(MediaError) {
             try encoder.encode(adapted)
             return adapted.conversion != nil

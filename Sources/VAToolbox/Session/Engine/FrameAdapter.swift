@@ -5,15 +5,26 @@ import PixelConversion
 import Synchronization
 
 /// The shared knowledge of a session about encoders that convert pictures: after one has failed with such pictures,
-/// later encoders are given converted pictures.
+/// later encoders are given converted pictures. After one has failed with pictures on a device, which the device may have to
+/// copy, later encoders have the CPU copy them.
 final class ConversionTrial: Sendable {
     private let failed = Atomic(false)
+    private let copiesFailed = Atomic(false)
 
     /// Whether an encoder has failed that was given pictures to convert.
     var hasFailed: Bool { failed.load(ordering: .relaxed) }
+    /// Whether an encoder has failed that was given pictures on a device.
+    var haveCopiesFailed: Bool { copiesFailed.load(ordering: .relaxed) }
 
-    /// Records such a failure.
-    func noteFailure() { failed.store(true, ordering: .relaxed) }
+    /// Records a failure of an encoder.
+    ///
+    /// - Parameters:
+    ///   - converted: Whether it was given pictures to convert.
+    ///   - copied: Whether it was given pictures on a device.
+    func noteFailure(converted: Bool, copied: Bool) {
+        if converted { failed.store(true, ordering: .relaxed) }
+        if copied { copiesFailed.store(true, ordering: .relaxed) }
+    }
 }
 
 /// Adapts pictures to an encoder: to its size, its pixel format and the configured colour. Conversions that the encoder
