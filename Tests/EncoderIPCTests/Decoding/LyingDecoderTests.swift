@@ -45,6 +45,17 @@ extension FakePeer<DecoderMessages> {
         return .picture(PictureNotice(number: number, slot: slot, picture: picture, isDamaged: false))
     }
 
+    fileprivate static func devicePicture(
+        _ number: Int64,
+        id: UInt64,
+        device: String = "/dev/dri/renderD128"
+    ) -> DecoderHelperMessage {
+        let picture = PixelBuffer.Description(format: .nv12, width: 32, height: 16)
+        return .devicePicture(
+            DevicePictureNotice(number: number, id: id, device: device, picture: picture, isDamaged: false)
+        )
+    }
+
     fileprivate func listen() throws { while try receive() != nil {} }
 }
 
@@ -76,6 +87,9 @@ extension ProcessTests {
     @Suite struct LyingDecoderTests {
         private func play(
             patience: Duration = .seconds(20),
+            device: String? = nil,
+            devicePictures: Int = 0,
+            samples: Int64 = 1,
             _ script: @escaping FakePeer<DecoderMessages>.Script
         ) throws -> DecoderOutputs {
             let sockets = try DescriptorPair.sockets()
@@ -89,13 +103,16 @@ extension ProcessTests {
             options.pictureLimit = 3
             let outputs = DecoderOutputs()
             let picture = EchoPicture(seed: 0)
-            let request = DecoderRequest(formatDescription: picture.formatDescription) { outputs.add($0) }
-            let identity = DecoderIdentity(name: "fake", codec: .h264)
+            let request = DecoderRequest(
+                formatDescription: picture.formatDescription,
+                devicePictureLimit: devicePictures
+            ) { outputs.add($0) }
+            let identity = DecoderIdentity(name: "fake", codec: .h264, device: device)
             let decoder = try RemoteDecoder(identity, request, options) { (handlers) throws(MediaError) in
                 #expect(host.reserve(limit: 1))
                 return try DecoderLink.start(try Descriptor.duplicate(near), host: host, handlers: handlers)
             }
-            try decoder.decode(picture.sample(0))
+            for number in 0..<samples { try decoder.decode(picture.sample(number)) }
             try decoder.drain()
             return outputs
         }
@@ -137,18 +154,7 @@ extension ProcessTests {
                 .slotAwaited(FakeDecoder.shape),
                 .slotAwaited(PictureShape(format: .i420, width: 32, height: 16))
             ),
-            Lie(
-                sample: "a picture on a device, which was not asked for",
-                .devicePicture(
-                    DevicePictureNotice(
-                        number: 0,
-                        id: 0,
-                        device: "/dev/dri/renderD128",
-                        picture: PixelBuffer.Description(format: .nv12, width: 32, height: 16),
-                        isDamaged: false
-                    )
-                )
-            ),
+            Lie(sample: "a picture on a device, which was not asked for", FakeDecoder.devicePicture(0, id: 0)),
             Lie(slot: "an unknown picture") { [FakeDecoder.picture(7, slot: $0)] },
             Lie(slot: "a picture twice") { [FakeDecoder.picture(slot: $0), FakeDecoder.picture(slot: $0 + 1)] },
             Lie(slot: "another size") { [FakeDecoder.picture(slot: $0, width: 34)] },
@@ -184,6 +190,49 @@ extension ProcessTests {
         @Test(arguments: lies) func aLieIsRefused(lie: Lie<DecoderMessages>) throws {
             let error = #expect(throws: MediaError.self) { try play(lie.script) }
             #expect(error?.code == .malformedData, "\(error.map { "\($0)" } ?? "")")
+            Traces.expectNone()
+        }
+
+        /// What a helper says that may leave two pictures on `/dev/dri/renderD128`, and what is told of it.
+        private static let deviceLies: [(lie: Lie<DecoderMessages>, complaint: String)] = [
+            (
+                Lie(
+                    sample: "more pictures than it may leave there",
+                    FakeDecoder.devicePicture(0, id: 0),
+                    FakeDecoder.devicePicture(1, id: 1),
+                    FakeDecoder.devicePicture(2, id: 2)
+                ), "left more than 2 pictures on the device"
+            ),
+            (
+                Lie(
+                    sample: "two pictures with a number",
+                    FakeDecoder.devicePicture(0, id: 7),
+                    FakeDecoder.devicePicture(1, id: 7)
+                ), "left two pictures with the same number on the device"
+            ),
+            (
+                Lie(sample: "the last of all numbers", FakeDecoder.devicePicture(0, id: .max)),
+                "left two pictures with the same number on the device"
+            ),
+            (
+                Lie(sample: "another device", FakeDecoder.devicePicture(0, id: 0, device: "/dev/dri/renderD129")),
+                "left a picture on another device than /dev/dri/renderD128"
+            ),
+            (
+                Lie(sample: "a picture of no sample", FakeDecoder.devicePicture(9, id: 0)),
+                "returned a picture of a sample that it did not have"
+            ),
+        ]
+
+        @Test(arguments: deviceLies.indices) func aLieAboutADeviceIsRefused(index: Int) throws {
+            let (lie, complaint) = Self.deviceLies[index]
+            let error = #expect(throws: MediaError.self) {
+                try play(device: "/dev/dri/renderD128", devicePictures: 2, samples: 2, lie.script)
+            }
+            #expect(
+                error?.code == .malformedData && error?.message.contains(complaint) == true,
+                "\(lie): \(error as Any)"
+            )
             Traces.expectNone()
         }
 

@@ -50,7 +50,8 @@ package final class RemoteDecoder: DecoderBackend {
             link,
             slots,
             options.deadlines,
-            allowsPictures: request.devicePictureLimit > 0
+            device: identity.device,
+            limit: request.devicePictureLimit
         )
         ledger.connection.object = connection
         do throws(MediaError) {
@@ -104,7 +105,7 @@ package final class RemoteDecoder: DecoderBackend {
     }
 
     /// Whether pictures stay in a helper in which no new encoder can read them, because another has failed there.
-    package var isOutdated: Bool { connection.allowsPictures && link.isHelperRetired }
+    package var isOutdated: Bool { connection.limit > 0 && link.isHelperRetired }
 
     /// The ID of the helper process, while it runs.
     package var processID: Int32? { link.processID }

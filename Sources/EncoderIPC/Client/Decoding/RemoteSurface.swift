@@ -67,23 +67,29 @@ package final class RemoteSurface: DeviceSurface {
 /// them.
 final class DecoderConnection: Sendable {
     let link: DecoderLink
-    /// Whether the helper may leave pictures on the device.
-    let allowsPictures: Bool
+    /// The number of pictures that the helper may leave on the device.
+    let limit: Int
     private let slots: DecodedSlots
     private let deadlines: RemoteDecoderFactory.Deadlines
     /// The connection that copies pictures into memory, once one was needed.
     private let copies = Mutex<PictureLink?>(nil)
+    /// The device of the decoder.
+    private let device: String?
     /// The number of its pictures on the device.
     private let pictures = Atomic(0)
+    /// The number of the next picture at least.
+    private let nextID = Mutex<UInt64>(0)
 
     init(
         _ link: DecoderLink,
         _ slots: DecodedSlots,
         _ deadlines: RemoteDecoderFactory.Deadlines,
-        allowsPictures: Bool
+        device: String?,
+        limit: Int
     ) {
         self.link = link
-        self.allowsPictures = allowsPictures
+        self.limit = limit
+        self.device = device
         self.slots = slots
         self.deadlines = deadlines
     }
@@ -96,6 +102,26 @@ final class DecoderConnection: Sendable {
 
     /// Whether there are pictures on the device.
     var hasPictures: Bool { pictures.load(ordering: .acquiring) > 0 }
+
+    /// Returns the reason why the helper cannot have left such a picture on the device; `nil` if it can.
+    func reasonAgainst(_ notice: DevicePictureNotice) -> (what: String, given: String)? {
+        guard limit > 0 else {
+            return ("left a picture on the device without being asked to", "sample \(notice.number)")
+        }
+        guard pictures.load(ordering: .acquiring) < limit else {
+            return ("left more than \(limit) pictures on the device", "sample \(notice.number)")
+        }
+        guard notice.device == device else {
+            return ("left a picture on another device than \(device ?? "none")", notice.device)
+        }
+        // A helper numbers its pictures in the order in which it leaves them.
+        let isNew = nextID.withLock { next in
+            guard notice.id >= next, notice.id < .max else { return false }
+            next = notice.id + 1
+            return true
+        }
+        return isNew ? nil : ("left two pictures with the same number on the device", "picture \(notice.id)")
+    }
 
     func count(_ change: Int) { pictures.add(change, ordering: .acquiringAndReleasing) }
 

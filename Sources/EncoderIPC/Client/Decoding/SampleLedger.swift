@@ -9,6 +9,9 @@ internal import Synchronization
 /// After ``settle()`` or an error that was passed to the output, no picture is returned any more.
 final class SampleLedger: Sendable {
     private struct State {
+        /// Called under the lock; it never blocks and does not call the ledger. Released with the decoder: it may keep
+        /// pictures on the device, which keep the connection and this object.
+        var output: (@Sendable (DecoderOutput) -> Void)?
         /// Whether nothing is passed to the session any more.
         var isClosed = false
         /// The error that the session received, or would have received.
@@ -30,14 +33,12 @@ final class SampleLedger: Sendable {
     let slots: DecodedSlots
     /// What pictures on the device belong to; it exists as long as the decoder or one of them.
     let connection = WeakReference<DecoderConnection>()
-    /// Called under the lock; it never blocks and does not call the ledger.
-    private let output: @Sendable (DecoderOutput) -> Void
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(ring: SampleRing, slots: DecodedSlots, output: @escaping @Sendable (DecoderOutput) -> Void) {
         self.ring = ring
         self.slots = slots
-        self.output = output
+        state = Mutex(State(output: output))
     }
 
     /// Records a sample that is about to be submitted.
@@ -52,8 +53,12 @@ final class SampleLedger: Sendable {
 
     /// Ends the output to the session: a call has failed, or the decoder is released.
     func settle() {
-        state.withLock { $0.isClosed = true }
+        let output = state.withLock { state in
+            state.isClosed = true
+            return state.output.take()
+        }
         unanswered.end()
+        withExtendedLifetime(output) {}
     }
 
     /// The error of the decoder, if it has failed.
@@ -68,7 +73,7 @@ final class SampleLedger: Sendable {
     /// Fails the decoder and reports the error to the session.
     func fail(_ error: MediaError) {
         state.withLock { state in
-            if !state.isClosed { output(.failed(error)) }
+            if !state.isClosed { state.output?(.failed(error)) }
             state.isClosed = true
             state.failure = state.failure ?? error
         }
@@ -120,7 +125,7 @@ final class SampleLedger: Sendable {
                 guard state.submitted.contains(number) else {
                     throw lie("reported damage of a sample that it did not have", "sample \(number)")
                 }
-                output(.damaged(number: number, error))
+                state.output?(.damaged(number: number, error))
             }
         case .slotAwaited(let shape):
             if !state.withLock({ $0.isClosed }) { try slots.await(shape) }
@@ -139,9 +144,9 @@ final class SampleLedger: Sendable {
 
     /// - Returns: Whether the picture was passed on; after the end, none is.
     private func take(_ notice: DevicePictureNotice) throws(MediaError) -> Bool {
-        guard let connection = connection.object, connection.allowsPictures else {
-            throw lie("left a picture on the device without being asked to", "sample \(notice.number)")
-        }
+        // The decoder was released.
+        guard let connection = connection.object else { return false }
+        if let (what, given) = connection.reasonAgainst(notice) { throw lie(what, given) }
         // Released in any case.
         let surface = RemoteSurface(notice.id, device: notice.device, connection)
         guard try expects(notice.number) else { return false }
@@ -161,7 +166,7 @@ final class SampleLedger: Sendable {
 
     private func pass(_ picture: DecodedPicture) -> Bool {
         state.withLock { state in
-            if !state.isClosed { output(.picture(picture)) }
+            if !state.isClosed { state.output?(.picture(picture)) }
             return !state.isClosed
         }
     }
