@@ -457,7 +457,7 @@ def all_faults(counts, choice, full):
             for mode, text in MODES.items():
                 for number in sorted({choice.randint(1, min(counts[target], 4)), choice.randint(1, counts[target])}):
                     rows.append(random_row(choice, text.format(target=target, number=number, action=words),
-                                           may_not_fire=number > 2 or "Image" in target))
+                                           may_not_fire=number > 2 or "Image" in target or target == "processed"))
     for frames in ((1,), (5,), (20,), (40,), (58,), (10, 30), (5, 15, 25, 35)):
         for hold in (0, 10, 20):
             rows.append(random_row(choice, "")._replace(kills=frames, device_frames=32, hold=hold))

@@ -106,8 +106,9 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     /// The missing parts of the helper's sandbox.
     var limitations: [String] { host.limitations }
 
-    /// Whether neither end has given it up.
-    var isUsable: Bool { state.withLock { $0.failure == nil && !$0.isClosed } }
+    /// Whether the helper still keeps what this end has: neither end is lost, and this one was not closed, even if it was
+    /// cancelled.
+    var isServed: Bool { state.withLock { ($0.failure == nil || $0.isCancelled) && !$0.isClosed } }
 
     /// Whether its helper accepts no more connections, because something in it has failed.
     var isHelperRetired: Bool { !host.isOpen }
@@ -115,14 +116,14 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     /// Whether another link is to the same helper.
     func sharesHelper<Others>(with other: HelperLink<Others>) -> Bool { host === other.host }
 
-    /// Opens another connection to the helper, even one that accepts no others. It counts as one of those that the helper
-    /// may have.
+    /// Opens another connection to the helper, even to one that accepts no others, and even if this one was cancelled. It
+    /// counts as one of those that the helper may have.
     ///
     /// - Throws: The end of the helper.
     func connect<Others: ConnectionMessages>(
         _ handlers: HelperLink<Others>.Handlers
     ) throws(MediaError) -> HelperLink<Others> {
-        try check()
+        if !isServed { try check() }
         guard host.reserve(limit: .max, evenIfRetired: true) else {
             throw MediaError(.unavailable, "\(Self.peer) accepts no more connections", isPermanent: false)
         }
@@ -331,6 +332,8 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     /// Ends a helper that has made no progress for too long, regardless of its other messages.
     private func checkPatience() throws(MediaError) {
         guard let submissions, submissions.areDue() else { return }
+        // After a cancellation, nobody waits for answers, but the helper may keep pictures.
+        if state.withLock({ $0.isCancelled }) { return }
         let patience = submissions.patience
         if state.withLock({ $0.progress + patience.asPatience <= .now }) {
             if submissions.isExcused() { return noteWork() }

@@ -86,7 +86,9 @@ package final class HelperServer: Sendable {
             }
         case .decoder:
             serve(DecoderMessages.self, connection, connections, thread: "vt-decode") { () throws(MediaError) in
-                try DecoderServer(connection, services, pictures).run()
+                let server = DecoderServer(connection, services, pictures)
+                try server.run()
+                try server.keepPictures()
             }
         case .pictures:
             serve(PictureMessages.self, connection, connections, thread: "vt-pictures") { () throws(MediaError) in

@@ -16,6 +16,8 @@ struct DecoderPlan: Sendable {
 
     private let choice: DecoderChoice
     private let format: FormatDescription?
+    /// The shortest deadline of the encoders for a frame.
+    private let frameDeadline: Duration?
     /// Why libavcodec decodes in this process, if that is certain.
     private let obstacle: String?
     private let logger: Logger?
@@ -24,6 +26,7 @@ struct DecoderPlan: Sendable {
     init(_ request: TranscodeRequest, _ contents: MediaReader.Contents) throws(MediaError) {
         choice = request.decoder
         logger = request.logger
+        frameDeadline = request.outputs.map(\.session.limits.frameDeadline).min()
         let (found, reason) = try Self.format(request, contents)
         (format, obstacle) = (found, reason)
         helpers = found == nil ? nil : try Self.pool(request)
@@ -90,6 +93,7 @@ struct DecoderPlan: Sendable {
         options.helpers = helpers
         options.logger = logger
         options.heldFrames = JobDecoder.heldFrames
+        if let frameDeadline { options.fetchDeadline = min(options.fetchDeadline, frameDeadline / 4) }
         if !nodes.isEmpty { options.devicePictureLimit = JobDecoder.devicePictureLimit }
         if choice == .auto {
             options.policy = .devices(nodes, software: true)
@@ -135,7 +139,9 @@ final class JobDecoder: Sendable {
     /// The pictures in a helper's memory that the job holds. An encoder on a GPU holds about ten,
     /// and as many may wait for it.
     static let heldFrames = 26
-    /// The pictures that stay on the GPU: those that wait, and those that the deepest encoder holds.
+    /// The pictures that stay on the GPU: those that wait, and those that the deepest encoder holds. The helper limits their
+    /// size to 1 GiB, which the 32 of 3840x2160 with 10 bits do not reach; of 7680x4320, 10 stay there, and the others are
+    /// copied to memory.
     static let devicePictureLimit = 32
 
     /// The session, which ``attach(to:)`` has the reader use; `nil` for libavcodec in this process.

@@ -30,7 +30,8 @@ public struct DecompressionOptions: Sendable {
     /// `unsupported` at a sample that is presented before its predecessor. If that has no valid times, it has no frame.
     public var order = Order.presentation
     /// The number of frames that the consumer may keep on the decoder's GPU at a time, 0...128; 0 if all frames are to be in
-    /// memory. Further frames are copied to memory.
+    /// memory. They take at most 1 GiB there (10 frames of 7680x4320 with 10 bits), so that a GPU with little memory keeps
+    /// enough for encoders. Further frames are copied to memory.
     ///
     /// A frame on a GPU costs no copy if it is encoded on the same GPU and both sessions share a ``helpers`` pool whose
     /// helpers have room for both (``EncoderIPC/HelperPool/Options/connectionsPerHelper``). Its samples are copied to memory
@@ -41,6 +42,9 @@ public struct DecompressionOptions: Sendable {
     /// in streams with intra refresh only, do not stay on the GPU: they are copied to memory at once, which
     /// ``DecompressionEvent/copiedFromDevice(presentationTime:_:)`` reports.
     public var devicePictureLimit = 0
+    /// The deadline for the copy of such a frame to memory. An encoder that needs the samples waits for the copy, so this is
+    /// at most a quarter of ``SessionLimits/frameDeadline``: the rest is for the encoder.
+    package var fetchDeadline = RemoteDecoderFactory.Deadlines().fetch
     /// The number of threads for decoding on the CPU, 0...64; 0 for one per processor.
     public var threadCount = 0
     /// Whether samples to which no other refers are left out, for an overview in less time.

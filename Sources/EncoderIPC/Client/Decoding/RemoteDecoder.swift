@@ -115,8 +115,12 @@ package final class RemoteDecoder: DecoderBackend {
 
     deinit {
         ledger.settle()
-        // Pictures on the device need the connection.
-        if !connection.hasPictures { link.close(within: HelperHost.grace) }
+        if connection.hasPictures {
+            // They need the connection, which is closed with the last one; the decoder is released now.
+            link.cancel(because: MediaError(.invalidState, "the decoder was released"))
+        } else {
+            link.close(within: HelperHost.grace)
+        }
     }
 
     private var link: DecoderLink { connection.link }

@@ -58,8 +58,7 @@ package final class RemoteSurface: DeviceSurface {
 
     /// Whether an encoder at the far end of a link can read the picture.
     func isAt(_ link: EncoderLink) -> Bool {
-        // With its connection, a helper forgets the pictures of a decoder.
-        connection.link.isUsable && link.sharesHelper(with: connection.link)
+        connection.link.isServed && link.sharesHelper(with: connection.link)
     }
 }
 
@@ -145,7 +144,7 @@ final class DecoderConnection: Sendable {
             let answer = try link.call(
                 .fetch(order),
                 descriptor: memory.descriptor.number,
-                within: deadlines.call,
+                within: deadlines.fetch,
                 to: "copy a picture"
             )
             guard case .fetched = answer else { throw link.refuse("replied to another request") }

@@ -86,8 +86,10 @@ final class RemoteEncoder: EncoderBackend {
     var limitations: [String] { link.limitations }
 
     deinit {
-        ledger.close()
+        ledger.settle()
+        // Orders that name pictures may be on the way to the encoder, so these are released after it.
         link.close(within: HelperHost.grace)
+        ledger.close()
     }
 
     func encode(_ frame: EncoderFrame) throws(MediaError) {

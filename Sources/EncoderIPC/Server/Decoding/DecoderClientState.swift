@@ -44,7 +44,7 @@ struct DecoderClientState: ClientState {
             try slots.add(offer, memory)
         case .free(let slot): try slots.free(slot)
         case .forget(let slot): try slots.remove(slot)
-        case .release(let ids): try kept.release(ids)
+        case .release(let ids): try release(ids)
         case .close: return .end
         }
         return .change
@@ -54,6 +54,12 @@ struct DecoderClientState: ClientState {
     ///
     /// - Returns: Its number; `nil` if the client keeps as many as it may.
     func keep(_ picture: PixelBuffer) -> UInt64? { kept.add(picture) }
+
+    /// Whether the client keeps pictures on the device.
+    var keepsPictures: Bool { !kept.isEmpty }
+
+    /// Releases a picture that the client has kept on the device.
+    func release(_ ids: [UInt64]) throws(MediaError) { try kept.release(ids) }
 
     /// Takes memory for a picture of a shape.
     ///
@@ -68,7 +74,7 @@ struct DecoderClientState: ClientState {
         guard let ring, let current = format else {
             throw MediaError(.malformedData, "the client sent a sample before it created a decoder")
         }
-        try kept.release(order.released)
+        try release(order.released)
         let new = order.formatDescription ?? current
         guard new.codec == current.codec else {
             throw MediaError(

@@ -9,6 +9,7 @@ internal import Synchronization
 /// The thread that calls ``run()`` is the decoder's thread. It also receives, like any thread that waits for the
 /// client.
 final class DecoderServer: Sendable {
+    private let channel: Channel
     private let outbox: Outbox<DecoderHelperMessage>
     private let services: HelperServices
     private let inbox: OrderInbox<DecoderClientState>
@@ -16,6 +17,7 @@ final class DecoderServer: Sendable {
     private let outputs = Mutex(())
 
     init(_ channel: Channel, _ services: HelperServices, _ pictures: DevicePictures = .init()) {
+        self.channel = channel
         outbox = Outbox(channel)
         self.services = services
         inbox = OrderInbox(channel, DecoderClientState(pictures))
@@ -50,6 +52,24 @@ final class DecoderServer: Sendable {
 
     /// The maximum number of samples that are answered at once. A client waits for an answer when it has sent twice as many.
     private static let mostUnanswered = UnansweredOrders<Int64>.limit / 2
+
+    /// Keeps what the client has on the device after it has closed the decoder, until it has released all of that or closes
+    /// the connection: orders that name these pictures may be on the way to encoders.
+    ///
+    /// - Throws: `malformedData` for a message that violates the protocol.
+    func keepPictures() throws(MediaError) {
+        var descriptor: Descriptor?
+        while inbox.look(for: { $0.keepsPictures }) == true,
+            let message = try channel.receive(DecoderClientMessage.self, descriptor: &descriptor, until: .never)
+        {
+            // Memory for pictures is of no use any more.
+            guard case .release(let ids) = message else { continue }
+            let released = inbox.look { state -> Result<Void, MediaError>? in
+                Result { () throws(MediaError) in try state.release(ids) }
+            }
+            try released?.get()
+        }
+    }
 
     /// The state of the decoder's thread.
     private struct Work {

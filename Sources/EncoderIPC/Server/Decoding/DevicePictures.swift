@@ -44,16 +44,24 @@ final class DevicePictures: Sendable {
 /// The numbers of the pictures that the client of one decoder keeps on the device.
 final class KeptPictures {
     private let pictures: DevicePictures
-    private var ids: Set<UInt64> = []
+    /// The sizes of the pictures in bytes.
+    private var byteCounts: [UInt64: Int] = [:]
+    private var byteCount = 0
     /// The maximum number.
     private(set) var limit = 0
 
     /// The largest limit of a client.
     static let mostPictures = WireLimits.devicePictures
+    /// The maximum size of all pictures of a client: room for 43 of 3840x2160 with 10 bits, more than encoders hold, but for
+    /// 10 of 7680x4320. More would leave a GPU with 4 GiB, or an integrated one, too little for its other users.
+    static let mostBytes = 1 << 30
 
     init(_ pictures: DevicePictures) { self.pictures = pictures }
 
-    deinit { for id in ids { pictures.remove(id) } }
+    deinit { for id in byteCounts.keys { pictures.remove(id) } }
+
+    /// Whether the client keeps none.
+    var isEmpty: Bool { byteCounts.isEmpty }
 
     /// Sets the maximum number.
     ///
@@ -72,11 +80,14 @@ final class KeptPictures {
 
     /// Keeps a picture.
     ///
-    /// - Returns: Its number; `nil` if the client keeps as many as it may.
+    /// - Returns: Its number; `nil` if the client keeps as many as it may, or would keep more than ``mostBytes``.
     func add(_ picture: PixelBuffer) -> UInt64? {
-        guard ids.count < limit else { return nil }
+        guard byteCounts.count < limit, let size = try? picture.pictureDescription.shape.layout().byteCount,
+            size <= Self.mostBytes - byteCount
+        else { return nil }
         let id = pictures.add(picture)
-        ids.insert(id)
+        byteCounts[id] = size
+        byteCount += size
         return id
     }
 
@@ -85,13 +96,14 @@ final class KeptPictures {
     /// - Throws: `malformedData` if the client does not have one of them.
     func release(_ released: [UInt64]) throws(MediaError) {
         for id in released {
-            guard ids.remove(id) != nil else {
+            guard let size = byteCounts.removeValue(forKey: id) else {
                 throw MediaError(
                     .malformedData,
                     "the client released a picture that it did not have",
                     given: "picture \(id)"
                 )
             }
+            byteCount -= size
             pictures.remove(id)
         }
     }
