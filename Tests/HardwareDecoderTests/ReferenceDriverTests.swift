@@ -102,7 +102,8 @@ struct ReferenceDriverTests {
     /// A driver without a copy lends the surface, what it does not release changes no picture, and damage that it reports is
     /// no failure.
     @Test(arguments: [
-        "vaGetImage:3=status:0x14", "vaCreateImage:1=status:0x16", "vaDestroyBuffer:7=status:0x1", "decoded:5=status:0x17",
+        "vaGetImage:3=status:0x14", "vaCreateImage:1=status:0x16", "vaDestroyBuffer:7=status:0x1",
+        "decoded:5=status:0x17",
     ])
     func decodingContinues(fault: String) throws {
         let outcome = try run(try CodedStream(.hevc, frames: 12, Self.x265), faults: fault)

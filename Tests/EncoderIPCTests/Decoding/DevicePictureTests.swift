@@ -272,11 +272,11 @@ extension ProcessTests {
             #expect(large.count == 10 && device.surfaces.load(ordering: .acquiring) == 10)
             // There is room for a small one, and then for one more in place of another.
             let small = try #require(try add(.nv12, 64, 64))
-            try kept.release(large[3])
+            try kept.release([large[3]])
             #expect(try add(.p010, 7680, 4320) != nil)
             #expect(try add(.p010, 7680, 4320) == nil)
-            try kept.release(small)
-            #expect(throws: MediaError.self) { try kept.release(small) }
+            try kept.release([small])
+            #expect(throws: MediaError.self) { try kept.release([small]) }
             let other = KeptPictures(DevicePictures())
             try other.allow(32)
             let picture = EchoPicture(.p010, width: 3840, height: 2160, seed: 0)
