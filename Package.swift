@@ -20,7 +20,7 @@ let metricsForTests = Target.Dependency.product(name: "MetricsTestKit", package:
 let package = Package(
     name: "vatoolbox",
     products: [
-        .library(name: "VAToolbox", targets: ["VAToolbox", "EncoderIPC", "MediaTypes", "BitstreamSyntax"]),
+        .library(name: "VAToolbox", targets: ["VAToolbox", "HelperIPC", "MediaTypes", "BitstreamSyntax"]),
         .library(
             name: "Transcoding",
             targets: [
@@ -69,7 +69,7 @@ let package = Package(
 
         // Encoders in a process of their own.
         .target(
-            name: "EncoderIPC",
+            name: "HelperIPC",
             dependencies: ["BitstreamSyntax", "CLinux", "MediaTypes", logging, metrics],
             swiftSettings: strict
         ),
@@ -85,7 +85,7 @@ let package = Package(
         .target(
             name: "VAToolbox",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "HardwareDecoder", "HardwareEncoder", "MediaTypes",
+                "BitstreamSyntax", "CLinux", "HelperIPC", "HardwareDecoder", "HardwareEncoder", "MediaTypes",
                 "PixelConversion", "RenderNodes", "SoftwareEncoder", "VAAPI", "VideoDecoding", logging, metrics,
             ],
             swiftSettings: strict
@@ -144,7 +144,7 @@ let package = Package(
         .target(
             name: "Transcoding",
             dependencies: [
-                "AudioCoding", "BitstreamSyntax", "EncoderIPC", "MediaIO", "MediaTimeline", "MediaTypes",
+                "AudioCoding", "BitstreamSyntax", "HelperIPC", "MediaIO", "MediaTimeline", "MediaTypes",
                 "PixelConversion", "StreamingPlaylists", "VAToolbox", logging,
             ],
             swiftSettings: strict
@@ -161,7 +161,7 @@ let package = Package(
         .executableTarget(
             name: "VAToolboxCommand",
             dependencies: [
-                "AudioCoding", "BitstreamSyntax", "CLinux", "EncoderIPC", "EncodingBenchmark", "FFmpegSupport",
+                "AudioCoding", "BitstreamSyntax", "CLinux", "HelperIPC", "EncodingBenchmark", "FFmpegSupport",
                 "HardwareEncoder", "MediaIO", "MediaTypes", "Remuxing", "RenderNodes", "SoftwareEncoder",
                 "StreamingPlaylists", "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
             ],
@@ -171,20 +171,20 @@ let package = Package(
         .target(
             name: "HelperMain",
             dependencies: [
-                "CLinux", "EncoderIPC", "HardwareEncoder", "HelperSandbox", "MediaTypes", "SoftwareEncoder", "VAAPI",
+                "CLinux", "HelperIPC", "HardwareEncoder", "HelperSandbox", "MediaTypes", "SoftwareEncoder", "VAAPI",
                 logging,
             ],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "VAToolboxHelper",
-            dependencies: ["EncoderIPC", "HelperMain"],
+            dependencies: ["HelperIPC", "HelperMain"],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "VAToolboxDecodingHelper",
             dependencies: [
-                "BitstreamSyntax", "EncoderIPC", "HardwareDecoder", "HardwareEncoder", "HelperMain", "VAAPI",
+                "BitstreamSyntax", "HardwareDecoder", "HardwareEncoder", "HelperIPC", "HelperMain", "VAAPI",
                 "VideoDecoding",
             ],
             swiftSettings: strict
@@ -226,7 +226,7 @@ let package = Package(
         // A helper for tests, whose encoders crash, abort and hang.
         .executableTarget(
             name: "FaultyHelper",
-            dependencies: ["BitstreamSyntax", "EncoderIPC", "MediaTypes", "TestSupport", "VideoDecoding"],
+            dependencies: ["BitstreamSyntax", "HelperIPC", "MediaTypes", "TestSupport", "VideoDecoding"],
             path: "Tests/FaultyHelper",
             swiftSettings: strict
         ),
@@ -239,7 +239,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "ScriptedHelper",
-            dependencies: ["EncoderIPC", "MediaTypes", "TestSupport"],
+            dependencies: ["HelperIPC", "MediaTypes", "TestSupport"],
             path: "Tests/ScriptedHelper",
             swiftSettings: strict
         ),
@@ -247,7 +247,7 @@ let package = Package(
         .executableTarget(
             name: "IsolationMeter",
             dependencies: [
-                "CLinux", "EncoderIPC", "MediaTypes", "SoftwareEncoder", "TestSupport", "VAToolbox",
+                "CLinux", "HelperIPC", "MediaTypes", "SoftwareEncoder", "TestSupport", "VAToolbox",
             ],
             path: "Tests/IsolationMeter",
             swiftSettings: strict
@@ -262,9 +262,9 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "EncoderIPCTests",
+            name: "HelperIPCTests",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "EncoderIPC", "FaultyHelper", "MediaTypes", "SandboxEscapes",
+                "BitstreamSyntax", "CLinux", "HelperIPC", "FaultyHelper", "MediaTypes", "SandboxEscapes",
                 "SoftwareEncoder", "TestSupport", "VAToolbox", "VAToolboxDecodingHelper", "VAToolboxHelper",
                 "VideoDecoding", logging, metrics, metricsForTests,
             ],
@@ -361,7 +361,7 @@ let package = Package(
         .testTarget(
             name: "VAToolboxCommandTests",
             dependencies: [
-                "BitstreamSyntax", "ConcurrentJobs", "EncoderIPC", "HardwareScenarios", "MediaIO", "MediaTypes",
+                "BitstreamSyntax", "ConcurrentJobs", "HelperIPC", "HardwareScenarios", "MediaIO", "MediaTypes",
                 "Remuxing", "RenderNodes", "SandboxEscapes", "SoftwareEncoder", "TestSupport", "Transcoding", "VAAPI",
                 "VAToolbox", "VAToolboxCommand", "VAToolboxDecodingHelper", "VAToolboxHelper", arguments,
             ],
@@ -370,7 +370,7 @@ let package = Package(
         .testTarget(
             name: "VAToolboxTests",
             dependencies: [
-                "BitstreamSyntax", "EncoderIPC", "FaultyHelper", "MediaTypes", "RenderNodes", "ScriptedHelper",
+                "BitstreamSyntax", "HelperIPC", "FaultyHelper", "MediaTypes", "RenderNodes", "ScriptedHelper",
                 "TestSupport", "VAToolbox", "VAToolboxDecodingHelper", "VAToolboxHelper", metrics, metricsForTests,
             ],
             swiftSettings: strict
@@ -394,7 +394,7 @@ let package = Package(
         // Sessions on a GPU, which scripts/verify and the tests run under the shim.
         .executableTarget(
             name: "HardwareScenarios",
-            dependencies: ["BitstreamSyntax", "CLinux", "EncoderIPC", "MediaTypes", "VAToolbox"],
+            dependencies: ["BitstreamSyntax", "CLinux", "HelperIPC", "MediaTypes", "VAToolbox"],
             path: "Tests/HardwareScenarios",
             swiftSettings: strict
         ),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import CLinux
-package import EncoderIPC
 import Glibc
 import HardwareEncoder
+package import HelperIPC
 import HelperSandbox
 import Logging
 import MediaTypes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import EncoderIPC
 import HardwareEncoder
+import HelperIPC
 import MediaTypes
 import VAAPI
 

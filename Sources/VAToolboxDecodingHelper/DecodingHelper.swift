@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import BitstreamSyntax
-import EncoderIPC
 import HardwareDecoder
 import HardwareEncoder
+import HelperIPC
 import HelperMain
 import VAAPI
 import VideoDecoding

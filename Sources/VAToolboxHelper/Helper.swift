@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import EncoderIPC
+import HelperIPC
 import HelperMain
 
 /// The program `vatoolbox-helper`, which runs encoders and inspects drivers in a separate process. It starts fast,

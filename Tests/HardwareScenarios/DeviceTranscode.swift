@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import EncoderIPC
 import Foundation
+import HelperIPC
 import MediaTypes
 import Synchronization
 import VAToolbox

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import EncoderIPC
 import Glibc
+import HelperIPC
 import MediaTypes
 import TestSupport
 

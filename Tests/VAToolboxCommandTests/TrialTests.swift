@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import BitstreamSyntax
-import EncoderIPC
 import Foundation
 import Glibc
+import HelperIPC
 import MediaTypes
 import SoftwareEncoder
 import Synchronization

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Benchmark
-import EncoderIPC
+import HelperIPC
 import MediaTypes
 import SoftwareEncoder
 import VAToolbox

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 public import BitstreamSyntax
-import EncoderIPC
+import HelperIPC
 public import Logging
 public import MediaTypes
 import RenderNodes

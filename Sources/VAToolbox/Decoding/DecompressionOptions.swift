@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-public import EncoderIPC
+public import HelperIPC
 public import Logging
 public import MediaTypes
 
@@ -12,7 +12,7 @@ public struct DecompressionOptions: Sendable {
     /// The order of GPUs, and the test that a GPU must pass.
     public var devices = DeviceOptions()
     /// The helper processes for decoders on GPUs, because drivers crash, abort and hang. Sessions can share a pool. Its
-    /// program is ``EncoderIPC/HelperProgram/decoding``.
+    /// program is ``HelperIPC/HelperProgram/decoding``.
     public var helpers = HelperPool.decoding
     /// Whether each frame is returned as soon as it can be: the decoder does not work on several frames at a time.
     /// Frames still come in presentation order: those of a stream that reorders, or that does not state how far it does,
@@ -34,7 +34,7 @@ public struct DecompressionOptions: Sendable {
     /// enough for encoders. Further frames are copied to memory.
     ///
     /// A frame on a GPU costs no copy if it is encoded on the same GPU and both sessions share a ``helpers`` pool whose
-    /// helpers have room for both (``EncoderIPC/HelperPool/Options/connectionsPerHelper``). Its samples are copied to memory
+    /// helpers have room for both (``HelperIPC/HelperPool/Options/connectionsPerHelper``). Its samples are copied to memory
     /// when they are first accessed.
     ///
     /// If the helper process ends, such frames are decoded again on the CPU, from samples that are kept up to

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 public import BitstreamSyntax
-public import EncoderIPC
 import HardwareDecoder
+public import HelperIPC
 public import MediaTypes
 import RenderNodes
 

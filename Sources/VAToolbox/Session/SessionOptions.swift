@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-public import EncoderIPC
+public import HelperIPC
 public import Logging
 import MediaTypes
 
@@ -27,7 +27,7 @@ public struct SessionOptions: Sendable {
     /// with the next frame. No frame is lost either way. The switch has the reason ``RefreshReason/resume``.
     public var refreshesOnResume = true
     /// Receives the logs of this session's encoders: x264, GPU drivers, helper processes. `nil` uses swift-log loggers
-    /// with the labels `vatoolbox.x264` and `vatoolbox.vaapi`, and ``EncoderIPC/HelperPool/Options/log`` for helper
+    /// with the labels `vatoolbox.x264` and `vatoolbox.vaapi`, and ``HelperIPC/HelperPool/Options/log`` for helper
     /// processes. x265 logs to standard error only, so its log is off. A helper that several sessions share logs to its
     /// pool. Like ``isolation``, this applies to encoders that the session selects.
     public var logger: Logger?

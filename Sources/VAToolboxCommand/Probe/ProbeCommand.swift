@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import ArgumentParser
-import EncoderIPC
 import Glibc
+import HelperIPC
 import MediaTypes
 import VAToolbox
 

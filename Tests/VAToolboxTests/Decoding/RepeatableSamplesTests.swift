@@ -2,7 +2,7 @@
 
 import BitstreamSyntax
 import Dispatch
-import EncoderIPC
+import HelperIPC
 import MediaTypes
 import Synchronization
 import TestSupport

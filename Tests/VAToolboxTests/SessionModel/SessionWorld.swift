@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import BitstreamSyntax
-import EncoderIPC
+import HelperIPC
 import MediaTypes
 import TestSupport
 import Testing

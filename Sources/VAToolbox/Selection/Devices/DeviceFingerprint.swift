@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import EncoderIPC
 import Glibc
 import HardwareEncoder
+import HelperIPC
 import RenderNodes
 import VAAPI
 

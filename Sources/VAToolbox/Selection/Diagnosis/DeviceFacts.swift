@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import CLinux
-import EncoderIPC
+import HelperIPC
 import MediaTypes
 package import RenderNodes
 package import VAAPI

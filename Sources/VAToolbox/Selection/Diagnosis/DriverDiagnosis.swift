@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-package import EncoderIPC
 import HardwareEncoder
+package import HelperIPC
 import MediaTypes
 import VAAPI
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-package import EncoderIPC
+package import HelperIPC
 package import MediaTypes
 import VAAPI
 

@@ -5,7 +5,7 @@ internal import FuzzSupport
 internal import MediaTypes
 internal import Synchronization
 
-@testable internal import EncoderIPC
+@testable internal import HelperIPC
 
 /// Pictures for every run.
 struct Pictures {

@@ -5,7 +5,7 @@ internal import FuzzSupport
 internal import MediaTypes
 internal import Synchronization
 
-@testable internal import EncoderIPC
+@testable internal import HelperIPC
 
 // The session's end of the protocol, whose helper says what the fuzzer wants, over real sockets.
 //

@@ -4,7 +4,7 @@ internal import BitstreamSyntax
 internal import FuzzSupport
 internal import MediaTypes
 
-@testable internal import EncoderIPC
+@testable internal import HelperIPC
 
 /// Answers as real helpers give them, and random ones.
 enum Seeds {

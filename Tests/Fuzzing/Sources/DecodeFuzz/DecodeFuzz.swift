@@ -4,7 +4,7 @@ internal import BitstreamSyntax
 internal import FuzzSupport
 internal import Glibc
 
-@testable internal import EncoderIPC
+@testable internal import HelperIPC
 @testable internal import MediaTypes
 
 // Messages from bytes, without a socket: whatever is read is written as the very same bytes, and what is done with the

@@ -4,7 +4,7 @@ internal import CLinux
 internal import Glibc
 internal import MediaTypes
 
-@testable internal import EncoderIPC
+@testable internal import HelperIPC
 
 /// One end of a socket that says anything: messages with and without a true header, and descriptors.
 package final class RawPeer {

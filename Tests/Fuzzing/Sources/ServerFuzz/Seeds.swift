@@ -3,7 +3,7 @@
 internal import BitstreamSyntax
 internal import FuzzSupport
 
-@testable internal import EncoderIPC
+@testable internal import HelperIPC
 @testable internal import MediaTypes
 
 /// Orders as real clients give them, and random ones.

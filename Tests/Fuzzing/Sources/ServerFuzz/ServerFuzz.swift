@@ -6,7 +6,7 @@ internal import Logging
 internal import MediaTypes
 internal import SoftwareEncoder
 
-@testable internal import EncoderIPC
+@testable internal import HelperIPC
 
 // A helper's end of the protocol, whose client says what the fuzzer wants, over real sockets and with real descriptors.
 //

@@ -2,7 +2,7 @@
 
 internal import FuzzSupport
 
-@testable internal import EncoderIPC
+@testable internal import HelperIPC
 
 // The ring's arithmetic and the lines of a log, held against simple models of both.
 //
