@@ -302,6 +302,8 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
         }
         guard isFirst else { return }
         let isSent = isCancelled || channel.sendIfPossible(Messages.close)
+        // The helper keeps nothing for this end any more.
+        channel.endSending()
         host.release()
         // A stuck helper receives no more connections.
         if isUsable, isSent, !over.wait(until: .after(patience)), patience > .zero { host.retire() }

@@ -160,6 +160,9 @@ final class Channel: Sendable {
         }
     }
 
+    /// Ends the direction from here: the other end reads the end of the stream after the messages that were sent before.
+    func endSending() { shutdown(socket.number, Int32(SHUT_WR)) }
+
     /// Ends both directions: each end reads the end of the stream after the messages that were sent before.
     func shutDown() { shutdown(socket.number, Int32(SHUT_RDWR)) }
 }

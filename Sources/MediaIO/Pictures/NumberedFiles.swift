@@ -4,7 +4,8 @@ internal import MediaTypes
 
 /// Files with numbers from 1 on, or the one file of a path without a number.
 ///
-/// All of them get their names at the end, in ``commit()``. Without it no file is left, and no earlier file is replaced.
+/// All of them get their names at the end, in ``commit()``. Before it no earlier file is replaced, and without it no file is
+/// left.
 /// Used by one thread at a time.
 final class NumberedFiles {
     /// The bytes that all files have.
@@ -57,12 +58,13 @@ final class NumberedFiles {
 
     /// Gives all files their names.
     ///
-    /// - Throws: `inputOutput`; `invalidArgument` if another process created one of the files meanwhile. No file is left.
+    /// - Throws: `inputOutput`; `invalidArgument` if another process created one of the files meanwhile. No file is left,
+    ///   except those that may have replaced earlier ones before the error: of these, nothing else is left.
     func commit() throws(MediaError) {
         do throws(MediaError) {
             for file in files { try file.rename() }
         } catch {
-            for file in files { file.revoke() }
+            for file in files { if overwrite { file.discard() } else { file.revoke() } }
             throw error
         }
         if let folder = files.first?.folder { OutputFile.syncFolder(folder) }

@@ -48,7 +48,7 @@ public struct DecoderRequest: Sendable {
     /// The number of pictures that their consumer may keep on the decoder's device at a time; 0 if all of them are to be
     /// in memory. A decoder may return pictures in memory nevertheless.
     public var devicePictureLimit: Int
-    /// Receives the decoder's output. Safe to call on any thread; never blocks.
+    /// Receives the decoder's output. Safe to call on any thread. It waits for nothing but a copy of a picture from its device.
     public var output: @Sendable (DecoderOutput) -> Void
 
     /// Makes a request.

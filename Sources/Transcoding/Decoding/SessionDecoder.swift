@@ -26,6 +26,8 @@ struct SessionDecoderFactory: DecoderFactory {
 ///
 /// Some samples may wait for the session, so that the reader works while the decoder does. Pictures never wait for the
 /// reader: a decoder that has no memory for them left would otherwise wait for a reader that waits for the decoder.
+///
+/// Released without ``drain()``, it leaves the session to its owner, who cancels it.
 private final class SessionDecoder: DecoderBackend {
     let properties: DecoderProperties
 
@@ -62,7 +64,6 @@ private final class SessionDecoder: DecoderBackend {
         }
     }
 
-    /// Without ``drain()``, the session is cancelled by its owner.
     func decode(_ sample: DecoderSample) throws(MediaError) {
         waiting.waitForRoom()
         numbers.add(sample)

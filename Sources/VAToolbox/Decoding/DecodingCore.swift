@@ -10,7 +10,7 @@ import Synchronization
 actor DecodingCore {
     typealias Outcome = Result<Void, MediaError>
 
-    /// A sample that waits, of a call or of ``submit(_:token:done:)``.
+    /// A sample that waits, of a call or of ``enqueue(_:token:done:)``.
     private struct Waiting: Sendable {
         var id: UInt64
         var sample: SampleBuffer
@@ -159,7 +159,7 @@ extension DecodingCore {
     /// Submits a sample without waiting. Samples that follow each other quickly wake the session's thread once.
     ///
     /// - Parameter done: Receives what ``decode(_:isShown:token:)`` would return or throw, on any thread; must not block.
-    nonisolated func submit(
+    nonisolated func enqueue(
         _ sample: SampleBuffer,
         token: (any Sendable)?,
         done: @escaping @Sendable (Outcome) -> Void

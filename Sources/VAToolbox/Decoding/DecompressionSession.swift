@@ -148,7 +148,7 @@ public final class DecompressionSession: Sendable {
         token: (any Sendable)? = nil,
         done: @escaping @Sendable (Result<Void, MediaError>) -> Void
     ) {
-        core.submit(sample, token: token, done: done)
+        core.enqueue(sample, token: token, done: done)
     }
 
     /// Waits until the frame of every accepted sample is queued in ``frames``, regardless of how many wait; with an output

@@ -53,13 +53,10 @@ struct RepeatableSamples {
         guard let wish = SampleGroup.Wish(number, group) else {
             throw Self.obstacle("more than \(mostBytes) bytes follow the last random access point", number)
         }
-        var before: SampleGroup?
-        if wish.isLeading {
-            // It refers to the group before.
-            guard index > 0, groups[index - 1].isWhole else {
-                throw Self.obstacle("it refers to pictures before an open random access point", number)
-            }
-            before = groups[index - 1]
+        // Leading pictures refer to the group before. All pictures of a group that are wished for are decoded together.
+        let before = group.isOpen && index > 0 && groups[index - 1].isWhole ? groups[index - 1] : nil
+        if wish.isLeading, before == nil {
+            throw Self.obstacle("it refers to pictures before an open random access point", number)
         }
         return { [before] (description) throws(MediaError) in
             try wish.group.picture(wish.number, after: before, as: description)

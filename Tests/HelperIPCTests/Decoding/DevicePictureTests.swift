@@ -144,6 +144,7 @@ private struct Rig {
 
     func decoder(
         _ outputs: DecoderOutputs,
+        limit: Int = 8,
         _ change: (inout RemoteDecoderFactory.Options) -> Void = { _ in }
     ) throws(MediaError) -> RemoteDecoder {
         var options = RemoteDecoderFactory.Options()
@@ -151,7 +152,7 @@ private struct Rig {
         change(&options)
         let request = DecoderRequest(
             formatDescription: EchoPicture(width: 96, height: 64, seed: 0).formatDescription,
-            devicePictureLimit: 8
+            devicePictureLimit: limit
         ) { outputs.add($0) }
         return try RemoteDecoder(TestDecoder.Factory(device: device).identity, request, options) {
             (handlers) throws(MediaError) in
@@ -215,6 +216,23 @@ extension ProcessTests {
             #expect(coded.frames.map(\.number) == [0, 1, 2] && coded.errors.isEmpty)
             #expect(rig.device.read.withLock { $0 } == [0, 1, 2] && encoder.copiedPictures == 0)
             #expect(rig.isEmpty())
+            rig.end()
+        }
+
+        /// A few releases wait for the next sample, which does not come.
+        @Test(arguments: [false, true]) func aDecoderEndsWithReleasesThatWereNotSent(isCancelled: Bool) throws {
+            let rig = try Rig()
+            let decoded = DecoderOutputs()
+            var decoder: RemoteDecoder? = try rig.decoder(decoded, limit: 32)
+            var pictures = try #require(decoder).pictures(0..<3, decoded)
+            try #require(pictures.count == 3)
+            pictures = []
+            #expect(rig.device.surfaces.load(ordering: .acquiring) == 3)
+            if isCancelled { decoder?.cancel() }
+            decoder = nil
+            #expect(rig.isEmpty())
+            // Otherwise the end was waited for in vain.
+            #expect(rig.host.isOpen)
             rig.end()
         }
 

@@ -90,6 +90,22 @@ import VideoDecoding
         }
     }
 
+    /// All pictures are wished for at once, and the last of each group is the first that is needed.
+    @Test(arguments: [false, true]) func picturesOfAGroupComeBackTogether(isOpen: Bool) async throws {
+        let stream = try await stream(isOpen: isOpen)
+        let expected = try await decode(stream)
+        var samples = samples(mostBytes: 1 << 20)
+        for (number, sample) in stream.enumerated() { samples.add(Int64(number), sample, oldest: 0) }
+        var recoveries: [(number: Int, recovery: RemoteSurface.Recovery)] = []
+        for number in expected.keys.sorted() {
+            recoveries.append((number, try samples.recovery(of: Int64(number))))
+        }
+        for (number, recovery) in recoveries.reversed() {
+            let picture = try #require(expected[number])
+            #expect(try luma(recovery(picture.pictureDescription)) == luma(picture), "picture \(number)")
+        }
+    }
+
     @Test(arguments: [false, true]) func groupsAreReleasedWhenTheirPicturesHaveCome(isOpen: Bool) async throws {
         let stream = try await stream(isOpen: isOpen)
         var samples = samples(mostBytes: 1 << 20)

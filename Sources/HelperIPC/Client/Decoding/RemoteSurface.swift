@@ -125,8 +125,9 @@ final class DecoderConnection: Sendable {
     func count(_ change: Int) { pictures.add(change, ordering: .acquiringAndReleasing) }
 
     func release(_ id: UInt64) {
-        slots.releaseDevicePicture(id)
+        // Before the helper may learn of it, and leave another picture in its place.
         count(-1)
+        slots.releaseDevicePicture(id)
     }
 
     /// Copies a picture into memory.

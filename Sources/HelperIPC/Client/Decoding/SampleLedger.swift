@@ -6,11 +6,12 @@ internal import Synchronization
 /// The samples for which a decoder in a helper has returned no picture, and the pictures that it returns. Every message
 /// of the helper is checked against this state.
 ///
-/// After ``settle()`` or an error that was passed to the output, no picture is returned any more.
+/// After ``settle()`` or an error that was passed to the output, no picture is returned any more, except one that is being
+/// passed on.
 final class SampleLedger: Sendable {
     private struct State {
-        /// Called under the lock; it never blocks and does not call the ledger. Released with the decoder: it may keep
-        /// pictures on the device, which keep the connection and this object.
+        /// Called on the link's thread. Released with the decoder: it may keep pictures on the device, which keep the
+        /// connection and this object.
         var output: (@Sendable (DecoderOutput) -> Void)?
         /// Whether nothing is passed to the session any more.
         var isClosed = false
@@ -164,11 +165,12 @@ final class SampleLedger: Sendable {
         return true
     }
 
+    /// Passes a picture on without the lock: a session may have to copy it from the device first. A session ignores what
+    /// comes after the end.
     private func pass(_ picture: DecodedPicture) -> Bool {
-        state.withLock { state in
-            if !state.isClosed { state.output?(.picture(picture)) }
-            return !state.isClosed
-        }
+        guard let output = state.withLock({ $0.isClosed ? nil : $0.output }) else { return false }
+        output(.picture(picture))
+        return true
     }
 
     private func lie(_ what: String, _ given: String) -> MediaError {

@@ -58,7 +58,7 @@ struct DecoderClientState: ClientState {
     /// Whether the client keeps pictures on the device.
     var keepsPictures: Bool { !kept.isEmpty }
 
-    /// Releases a picture that the client has kept on the device.
+    /// Releases pictures that the client has kept on the device.
     func release(_ ids: [UInt64]) throws(MediaError) { try kept.release(ids) }
 
     /// Takes memory for a picture of a shape.

@@ -47,7 +47,7 @@ final class DecoderServer: Sendable {
     /// Answers several samples at once, because each message may wake a thread of the client.
     private func answerSamples(_ work: inout Work) throws(MediaError) {
         guard let last = work.unanswered.take()?.last else { return }
-        try outbox.send(.accepted(number: last))
+        try outbox.sendNow(.accepted(number: last))
     }
 
     /// The maximum number of samples that are answered at once. A client waits for an answer when it has sent twice as many.
