@@ -26,6 +26,8 @@ HABITS = {"surface-attribute-flags"}
 LEAST_LIKENESS, LEAST_SCALED_LIKENESS = 30, 20
 # Of each encoder; a decoder's is fixed.
 FRAME_DEADLINE = 4000
+# A helper that is to be killed after so many frames of 60 still works when this is seen.
+EARLY = 20
 TIMEOUT = 150
 
 
@@ -263,7 +265,9 @@ class Transcode:
             # Another codec or number of outputs makes fewer calls than those that were counted.
             self.require(bool(fired) or row.may_not_fire, "the fault did not fire")
         else:
-            self.expect("helpers that were killed", self.killed, len(row.kills))
+            # The last frames may be there before the program's output has told of earlier ones.
+            least = sum(frames <= EARLY for frames in row.kills)
+            self.require(least <= self.killed <= len(row.kills), f"{self.killed} helpers were killed, expected {least}")
         if not self.check_frames():
             return self.complaints
         # libavcodec ends a picture that could not be begun.
@@ -271,8 +275,8 @@ class Transcode:
         if ("vaCreateBuffer", "status") in fired:
             # Nor does it ask whether all buffers of a picture exist.
             habits |= {"decoding-buffer-missing"}
-        if any(target in ("vaGetImage", "vaCreateImage") for target, _ in fired):
-            # Then surfaces are mapped to be read, which encoders do at the same time.
+        if any(target in ("vaGetImage", "vaCreateImage", "vaUnmapBuffer") for target, _ in fired):
+            # Then surfaces are or stay mapped to be read, which encoders do at the same time.
             habits |= {"surface-mapped-while-encoding"}
         if ("vaSyncSurface", "status") in fired:
             # Nobody can wait where waiting is refused.
@@ -316,7 +320,8 @@ class Transcode:
         failed = self.of_kind("end")[0]["failed"]
         self.require(bool(texts) or repeated + failed == 0, "frames were repeated, and nothing was told")
         if not self.row.faults:
-            self.require(any("SIGKILL" in text for text in texts), f"no signal is named: {texts[:3]}")
+            if self.killed:
+                self.require(any("SIGKILL" in text for text in texts), f"no signal is named: {texts[:3]}")
             return
         for target, action in dict.fromkeys(fired):
             if action == "status" and target in ("vaEndPicture", "vaBeginPicture", "vaRenderPicture", "vaSyncSurface"):
