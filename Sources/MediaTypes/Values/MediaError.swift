@@ -27,7 +27,7 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let frameFailed = Code(rawValue: "frame-failed")
         /// An encoder could not convert a picture; it can still encode others.
         public static let conversionFailed = Code(rawValue: "conversion-failed")
-        /// The samples of a picture that was left on a device cannot be read any more, which is not the fault of the
+        /// The samples of a picture that stayed in GPU memory cannot be read any more, which is not the fault of the
         /// encoder that needs them.
         public static let pictureLost = Code(rawValue: "picture-lost")
         /// A call did not return, or a frame was not coded, before its deadline.

@@ -27,7 +27,9 @@ public struct DecompressionOptions: Sendable {
     /// This is for streams in which both orders are the same, as those of cameras and conferences: libavcodec, which parses
     /// the streams for GPUs as well, returns pictures in presentation order only. A stream that states that it reorders is
     /// refused with `unsupported` when the session is created or when the format changes, and the session fails with
-    /// `unsupported` at a sample that is presented before its predecessor. If that has no valid times, it has no frame.
+    /// `unsupported` at a sample that is presented before its predecessor. Samples without a valid presentation time are
+    /// not checked: the frame of one that is out of order may be missing, which
+    /// ``DecompressionEvent/withoutFrame(presentationTime:)`` reports.
     public var order = Order.presentation
     /// The number of frames that the consumer may keep on the decoder's GPU at a time, 0...128; 0 if all frames are to be in
     /// memory. They take at most 1 GiB there (10 frames of 7680x4320 with 10 bits), so that a GPU with little memory keeps
@@ -40,10 +42,11 @@ public struct DecompressionOptions: Sendable {
     /// If the helper process ends, such frames are decoded again on the CPU, from samples that are kept up to
     /// ``replayByteLimit`` from one IDR or open random access point to the next. Frames for which this is not possible, as
     /// in streams with intra refresh only, do not stay on the GPU: they are copied to memory at once, which
-    /// ``DecompressionEvent/copiedFromDevice(presentationTime:_:)`` reports.
+    /// ``DecompressionEvent/copiedFromDevice(presentationTime:_:)`` reports. Access to the samples of a frame that can be
+    /// neither copied nor decoded again throws `pictureLost`.
     public var devicePictureLimit = 0
-    /// The deadline for the copy of such a frame to memory. An encoder that needs the samples waits for the copy, so this is
-    /// at most a quarter of ``SessionLimits/frameDeadline``: the rest is for the encoder.
+    /// The deadline for the copy of such a frame to memory. An encoder that needs the samples waits for the copy, so
+    /// `Transcoder` lowers it to a quarter of the shortest ``SessionLimits/frameDeadline``: the rest is for the encoder.
     package var fetchDeadline = RemoteDecoderFactory.Deadlines().fetch
     /// The number of threads for decoding on the CPU, 0...64; 0 for one per processor.
     public var threadCount = 0
@@ -67,8 +70,9 @@ public struct DecompressionOptions: Sendable {
     public var creationAttempts = 5
     /// ... and failures in a row without a frame in between, 1...1000.
     public var consecutiveFailures = 20
-    /// The bytes of samples that are kept for another decoder, in case that one fails, from 0. A group of pictures beyond
-    /// this size is lost with its decoder.
+    /// The bytes of samples that are kept so that another decoder can continue, from 0; 256 MiB by default. A group of
+    /// pictures beyond this size is lost with its decoder. With ``devicePictureLimit`` above 0, the limit applies to each
+    /// group of which a frame is on the GPU, so that all together may take several times as much.
     public var replayByteLimit = 256 << 20
     /// Receives the logs of this session's decoders; `nil` leaves them to `MediaLog.logger`.
     public var logger: Logger?
@@ -114,7 +118,7 @@ public enum DecompressionEvent: Sendable {
     /// A decoder was created and is used from here on.
     case decoderCreated(DecoderDescription)
     /// A decoder could not be created or failed; the session retries with the same candidate or the next one, and decodes
-    /// that many samples again. No frame is lost.
+    /// that many samples again. Frames are lost only as ``lost(presentationTime:)`` reports.
     case decoderFailed(DecoderIdentity, MediaError, samplesToRepeat: Int)
     /// The data of a sample is damaged, or that of one of the next samples. Frames state whether they are affected.
     case damaged(presentationTime: MediaTime, MediaError)

@@ -9,6 +9,8 @@ public import MediaTypes
 /// caller's token, whichever decoder does the work, even if a decoder fails: another one begins at the last random access
 /// point, and what it decodes again stays hidden.
 ///
+/// Film grain that an SEI message describes (H.274) is not added, so that all decoders return the same samples.
+///
 /// ```swift
 /// let session = try await DecompressionSession(formatDescription: first.formatDescription)
 /// let consumer = Task { [frames = session.frames] in for try await frame in frames { show(frame) } }
@@ -19,7 +21,7 @@ public import MediaTypes
 ///
 /// Releasing a session without ``finish()`` cancels it, so a consumer should capture ``frames`` and not the session.
 public final class DecompressionSession: Sendable {
-    /// The decoded frames, in presentation order. They have one consumer, which is the output handler if there is one.
+    /// The decoded frames, in the order of ``DecompressionOptions/order``. They have one consumer, which is the output handler if there is one.
     /// Stopping before the end cancels the session; see ``MediaTypes/OutputSequence``.
     public let frames: FrameSequence
     /// Events of the session, for logs. The newest 1024 are kept until they are read. The stream ends with the session.
@@ -30,7 +32,7 @@ public final class DecompressionSession: Sendable {
 
     /// Receives the frames of a session, as an alternative to iterating ``frames``.
     ///
-    /// It is called once for each frame in presentation order, never concurrently, on a thread of Swift's concurrency
+    /// It is called once for each frame in the same order, never concurrently, on a thread of Swift's concurrency
     /// pool. If the session fails or is cancelled, the last call reports that error. A slow handler slows `decode` down.
     /// It must not wait for a call of the session.
     public typealias OutputHandler = @Sendable (Result<DecodedFrame, MediaError>) -> Void
