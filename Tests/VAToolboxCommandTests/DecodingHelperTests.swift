@@ -101,7 +101,14 @@ import Testing
     /// An installation of the command and of the helper that encodes, as it was before GPUs decoded.
     @Test func aProgramThatWasNotInstalledIsNamed() throws {
         for program in ["vatoolbox", "vatoolbox-helper"] {
-            try FileManager.default.copyItem(atPath: BuiltProgram.path(program), toPath: scratch.path(program))
+            // By another process: a program that is started meanwhile would inherit a descriptor that writes the copy, which
+            // could then not be executed.
+            let copy = try Process.run(
+                URL(fileURLWithPath: "/bin/cp"),
+                arguments: [BuiltProgram.path(program), scratch.path(program)]
+            )
+            copy.waitUntilExit()
+            try #require(copy.terminationStatus == 0)
         }
         let settings = ["\(Self.variable)=", "PATH=/nowhere/bin:/nowhere/sbin"]
         let result = try decode("hardware", settings, command: scratch.path("vatoolbox"))
