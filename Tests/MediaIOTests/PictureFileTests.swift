@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import Foundation
 import MediaTypes
 import TestSupport
 import Testing
@@ -47,5 +48,28 @@ import Testing
         let error = #expect(throws: MediaError.self) { try files.commit() }
         #expect(error?.code == .invalidArgument && error?.given == folder.path("2.png"))
         #expect(FileTree.names(in: folder.folder) == ["2.png"])
+    }
+
+    /// A folder has come into the place of the second file. Of the first one, which is replaced then, there is a whole
+    /// version, and the third one is that of before.
+    @Test func anErrorAmongReplacedFilesDeletesNone() throws {
+        let folder = try ScratchFolder()
+        for name in ["1.png", "3.png"] { try WholeFile.write(Array("old".utf8), to: folder.path(name)) }
+        let files = try NumberedFiles(
+            try FileNamePattern("\(folder.folder)/%d.png"),
+            overwrite: true,
+            inputPath: "",
+            cancellation: Cancellation(),
+            abandonment: Cancellation()
+        )
+        for text in ["one", "two", "three"] {
+            try Array(text.utf8).withUnsafeBytes { try files.write($0) }
+        }
+        try FileManager.default.createDirectory(atPath: folder.path("2.png"), withIntermediateDirectories: false)
+        let error = #expect(throws: MediaError.self) { try files.commit() }
+        #expect(error?.code == .inputOutput)
+        #expect(FileTree.names(in: folder.folder)?.sorted() == ["1.png", "2.png", "3.png"])
+        #expect(try String(contentsOfFile: folder.path("1.png"), encoding: .utf8) == "one")
+        #expect(try String(contentsOfFile: folder.path("3.png"), encoding: .utf8) == "old")
     }
 }

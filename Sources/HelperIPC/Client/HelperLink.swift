@@ -12,7 +12,8 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     typealias Order = Messages.Client
     typealias Message = Messages.Helper
 
-    /// The handlers of messages from the helper. They run on the link's thread and only block to send a message.
+    /// The handlers of messages from the helper. They run on the link's thread and only block to send a message, or to copy
+    /// a picture over another link.
     struct Handlers: Sendable {
         /// Handles a message that answers no order. An error ends the helper.
         ///
