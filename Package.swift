@@ -60,10 +60,15 @@ let package = Package(
         .target(name: "RenderNodes", dependencies: ["CLibDRM"], swiftSettings: strict),
         .target(name: "VAAPI", dependencies: ["CLibVA", "RenderNodes"], swiftSettings: strict),
 
+        // What encoders and decoders of a GPU share.
+        .target(name: "HardwareDisplay", dependencies: ["MediaTypes", "VAAPI", logging], swiftSettings: strict),
+
         // Encoders on a GPU.
         .target(
             name: "HardwareEncoder",
-            dependencies: ["BitstreamSyntax", "CLibVA", "GOPPlanning", "MediaTypes", "VAAPI", logging],
+            dependencies: [
+                "BitstreamSyntax", "CLibVA", "GOPPlanning", "HardwareDisplay", "MediaTypes", "VAAPI", logging,
+            ],
             swiftSettings: strict
         ),
 
@@ -85,8 +90,9 @@ let package = Package(
         .target(
             name: "VAToolbox",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "HelperIPC", "HardwareDecoder", "HardwareEncoder", "MediaTypes",
-                "PixelConversion", "RenderNodes", "SoftwareEncoder", "VAAPI", "VideoDecoding", logging, metrics,
+                "BitstreamSyntax", "CLinux", "HelperIPC", "HardwareDecoder", "HardwareDisplay", "HardwareEncoder",
+                "MediaTypes", "PixelConversion", "RenderNodes", "SoftwareEncoder", "VAAPI", "VideoDecoding", logging,
+                metrics,
             ],
             swiftSettings: strict
         ),
@@ -109,7 +115,7 @@ let package = Package(
         .target(
             name: "HardwareDecoder",
             dependencies: [
-                "BitstreamSyntax", "CFFmpeg", "CLibVA", "FFmpegSupport", "HardwareEncoder", "MediaTypes", "VAAPI",
+                "BitstreamSyntax", "CFFmpeg", "CLibVA", "FFmpegSupport", "HardwareDisplay", "MediaTypes", "VAAPI",
                 "VideoDecoding", logging,
             ],
             swiftSettings: strict
@@ -171,8 +177,8 @@ let package = Package(
         .target(
             name: "HelperMain",
             dependencies: [
-                "CLinux", "HelperIPC", "HardwareEncoder", "HelperSandbox", "MediaTypes", "SoftwareEncoder", "VAAPI",
-                logging,
+                "CLinux", "HardwareDisplay", "HardwareEncoder", "HelperIPC", "HelperSandbox", "MediaTypes",
+                "SoftwareEncoder", "VAAPI", logging,
             ],
             swiftSettings: strict
         ),
@@ -286,7 +292,8 @@ let package = Package(
         .testTarget(
             name: "HardwareEncoderTests",
             dependencies: [
-                "BitstreamSyntax", "CLibVA", "GOPPlanning", "HardwareEncoder", "MediaTypes", "TestSupport", "VAAPI",
+                "BitstreamSyntax", "CLibVA", "GOPPlanning", "HardwareDisplay", "HardwareEncoder", "MediaTypes",
+                "TestSupport", "VAAPI",
             ],
             swiftSettings: strict
         ),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import CFFmpeg
-internal import HardwareEncoder
+internal import HardwareDisplay
 internal import MediaTypes
 internal import Synchronization
 internal import VAAPI

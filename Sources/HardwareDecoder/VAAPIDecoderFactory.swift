@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 public import BitstreamSyntax
-internal import HardwareEncoder
+internal import HardwareDisplay
 public import Logging
 public import MediaTypes
 package import VAAPI

@@ -2,7 +2,7 @@
 
 internal import CFFmpeg
 internal import FFmpegSupport
-internal import HardwareEncoder
+internal import HardwareDisplay
 internal import MediaTypes
 internal import VAAPI
 internal import VideoDecoding

@@ -3,6 +3,7 @@
 internal import BitstreamSyntax
 internal import CLibVA
 internal import GOPPlanning
+internal import HardwareDisplay
 internal import Logging
 internal import MediaTypes
 internal import Synchronization

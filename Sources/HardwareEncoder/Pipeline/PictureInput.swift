@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import BitstreamSyntax
+internal import HardwareDisplay
 internal import Logging
 internal import MediaTypes
 internal import VAAPI

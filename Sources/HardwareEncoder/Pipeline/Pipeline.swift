@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import Dispatch
+internal import HardwareDisplay
 internal import MediaTypes
 internal import Synchronization
 internal import VAAPI

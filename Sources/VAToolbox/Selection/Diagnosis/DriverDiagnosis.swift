@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import HardwareEncoder
+import HardwareDisplay
 package import HelperIPC
 import MediaTypes
 import VAAPI

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 package import BitstreamSyntax
-import HardwareEncoder
+import HardwareDisplay
 package import MediaTypes
 import RenderNodes
 import VAAPI

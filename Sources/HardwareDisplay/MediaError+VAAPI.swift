@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-package import Logging
 package import MediaTypes
 package import VAAPI
 
@@ -71,45 +70,6 @@ extension DriverStartFailure {
         default: return nil
         }
     }
-}
-
-extension Display {
-    /// Opens a device, and passes the messages of libva and the driver to a logger.
-    ///
-    /// - Throws: `unavailable` if the device or its driver cannot be used.
-    package init(path: String, logger: Logger) throws(MediaError) {
-        do throws(DisplayError) {
-            self = try Display(
-                path: path,
-                onMessage: { message in
-                    switch message.severity {
-                    case .error: logger.error("\(message.text)")
-                    case .info: logger.debug("\(message.text)")
-                    }
-                }
-            )
-        } catch {
-            throw MediaError(error)
-        }
-    }
-
-    /// Opens a device as ``init(path:logger:)``, or shares the display of a device that is open.
-    ///
-    /// - Parameter displays: The displays to share; `nil` to open one that nobody else uses.
-    package init(path: String, sharing displays: SharedDisplays?, logger: Logger) throws(MediaError) {
-        guard let displays else {
-            self = try Display(path: path, logger: logger)
-            return
-        }
-        self = try displays.display(path: path) { () throws(MediaError) in try Display(path: path, logger: logger) }
-    }
-}
-
-/// A picture in a surface, which an encoder on the same display reads in place.
-package protocol DisplaySurface: DeviceSurface {
-    /// Returns the surface, in whose upper left corner the picture is, if it belongs to a display; `nil` if it belongs to
-    /// another one. The surface keeps the picture.
-    func surface(on display: borrowing Display) -> Surface?
 }
 
 /// Calls libva and converts its errors to errors of this package.
