@@ -61,6 +61,10 @@ public struct TranscodeReport: Sendable {
     /// Whether ``Transcoder/stop()`` ended the transcode before the end of the input.
     public var wasStopped: Bool
 
+    /// The number of frames of the input that the output lacks because a driver failed: they could neither be decoded
+    /// again, nor be read from the GPU on which they were left for an encoder.
+    public var lostFrames: Int { statistics.lostFrames + (decoding.statistics?.lostFrames ?? 0) }
+
     /// The bitrate of the coded video in bits per second; `nil` if the duration is zero.
     public var deliveredBitRate: Double? {
         let seconds = output.duration.seconds

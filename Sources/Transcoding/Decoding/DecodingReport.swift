@@ -25,6 +25,6 @@ public struct DecodingReport: Sendable {
     public var statistics: DecompressionStatistics?
     /// The number of pictures that were copied because the job held too many of them.
     public var copiedPictures = 0
-    /// The failures of decoders, in order. No frame was lost.
+    /// The failures of decoders, in order. The number of pictures that were lost with them is in ``statistics``.
     public var failures: [DecoderFailure] = []
 }

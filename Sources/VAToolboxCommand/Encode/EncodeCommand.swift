@@ -9,8 +9,8 @@ struct EncodeCommand: ParsableCommand, Sendable {
         abstract: "Encode a video; copy or encode its audio, copy its subtitles and chapters.",
         usage: "vatoolbox encode <input> -o <output> [options]",
         discussion: """
-            Exit status: 0 success; 1 failure; 2 invalid command line; 3 success, but part of the input could not be decoded; \
-            130 interrupted, the output contains what was read until then.
+            Exit status: 0 success; 1 failure; 2 invalid command line; 3 success, but part of the input could not be decoded, or \
+            frames were lost with a GPU that failed; 130 interrupted, the output contains what was read until then.
             """
     )
 

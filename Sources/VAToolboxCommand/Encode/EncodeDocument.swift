@@ -102,6 +102,7 @@ extension EncodeOutcome {
             "in": .integer(report.statistics.acceptedFrames + report.statistics.droppedFrames),
             "out": .integer(report.output.sampleCount),
             "dropped": .integer(report.statistics.droppedFrames),
+            "lost": .integer(report.statistics.lostFrames),
             "repeated": .integer(report.statistics.repeatedFrames),
             "copied": .integer(report.statistics.copiedPictures),
             "convertedByEncoder": .integer(report.statistics.convertedByEncoder),

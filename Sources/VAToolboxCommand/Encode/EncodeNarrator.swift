@@ -149,7 +149,7 @@ final class EncodeNarrator: Sendable {
         tellFailures()
         report.adjustments.forEach(tell)
         if let text = state.withLock({ $0.drops.rest() }) { warn(text) }
-        if let text = outcome.damage { warn(text) }
+        outcome.losses.forEach(warn)
         console.summary(outcome.summary(width: console.width))
     }
 }

@@ -20,7 +20,7 @@ struct EncodeOutcome {
     /// The exit status of the command.
     var status: ExitStatus {
         if wasInterrupted { return .interrupted }
-        return report.problems.isLossy ? .damagedInput : .done
+        return report.problems.isLossy || report.lostFrames > 0 ? .damagedInput : .done
     }
 
     /// The encoding speed as a multiple of real time.
@@ -81,8 +81,12 @@ extension EncodeOutcome {
         return "\(Readable.byteCount(output.byteCount)), \(seconds) s, \(frames), \(size)"
     }
 
-    /// The loss of input data.
-    var damage: String? { report.problems.loss("decoded") }
+    /// What of the input is missing in the output.
+    var losses: [String] {
+        let frames = Readable.count(report.lostFrames, "frame")
+        let lost = report.lostFrames > 0 ? "\(frames) lost with a GPU that failed" : nil
+        return [report.problems.loss("decoded"), lost].compactMap(\.self)
+    }
 
     private var encoder: String {
         let encoder = report.encoder
