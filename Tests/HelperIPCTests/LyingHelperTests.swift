@@ -90,6 +90,21 @@ extension ProcessTests {
             Traces.expectNone()
         }
 
+        /// Only this side knows whether a picture is lost: a frame would be given up, and the encoder kept.
+        @Test(arguments: [false, true]) func aPictureThatAHelperSaysIsLostIsAFailure(isWaitedFor: Bool) throws {
+            let taken: (@Sendable (TakenFrame) -> Void)? = isWaitedFor ? nil : TakenFrames().add
+            let error = #expect(throws: MediaError.self) {
+                try play(taken: taken) { helper in
+                    try helper.behave()
+                    try helper.waitForFrame()
+                    helper.send(.callFailed(MediaError(.pictureLost, "it says")))
+                    while let message = try helper.receive() { if case .drain = message { helper.send(.drained) } }
+                }
+            }
+            #expect(error?.code == .frameFailed && error?.message == "it says")
+            Traces.expectNone()
+        }
+
         private static let lies: [Lie<EncoderMessages>] = [
             Lie(frame: "a frame behind the ring", FakeHelper.coded(offset: 1 << 20, byteCount: 1)),
             Lie(frame: "a frame that ends behind the ring", FakeHelper.coded(offset: (1 << 20) - 1, byteCount: 2)),

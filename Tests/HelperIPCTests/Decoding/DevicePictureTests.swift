@@ -18,6 +18,7 @@ private final class TestDevice: Sendable {
     /// The encoder's first frame waits for it.
     let gate = DispatchSemaphore(value: 0)
     let isEntered = Atomic(false)
+    let isCopying = Atomic(false)
     /// Copies of surfaces wait for it.
     let copies: DispatchSemaphore?
     /// The numbers of the frames whose pictures the encoder has read.
@@ -43,6 +44,7 @@ private final class TestSurface: DeviceSurface {
     var isReadable: Bool { true }
 
     func copy(_ description: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
+        owner.isCopying.store(true, ordering: .releasing)
         owner.copies?.wait()
         owner.copies?.signal()
         return try picture.buffer()
@@ -273,6 +275,30 @@ extension ProcessTests {
             #expect(error?.code == .pictureLost && error?.isPermanent == true)
             #expect(error?.message.contains("did not copy a picture in time") == true, "\(error?.message ?? "")")
             rig.device.copies?.signal()
+            rig.end()
+        }
+
+        /// The decoder is cancelled while a driver copies one of its pictures, which the copy then still gets.
+        @Test func aCancellationDoesNotWaitForACopy() throws {
+            let rig = try Rig(TestDevice(blocksCopies: true))
+            let decoded = DecoderOutputs()
+            var decoder: RemoteDecoder? = try rig.decoder(decoded)
+            let pictures = try #require(decoder).pictures(0..<1, decoded)
+            let picture = try #require(pictures.first)
+            let copied = Mutex(false)
+            let ended = DispatchSemaphore(value: 0)
+            Thread {
+                let isEqual = try? EchoPicture(width: 96, height: 64, seed: 0).isEqual(to: picture)
+                copied.withLock { $0 = isEqual == true }
+                ended.signal()
+            }.start()
+            #expect(Patience.block { rig.device.isCopying.load(ordering: .acquiring) })
+            decoder?.cancel()
+            decoder = nil
+            #expect(Patience.block { rig.device.decoders.load(ordering: .acquiring) == 0 })
+            rig.device.copies?.signal()
+            ended.wait()
+            #expect(copied.withLock { $0 })
             rig.end()
         }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import Dispatch
 import MediaTypes
 import Synchronization
 import TestSupport
@@ -12,11 +13,29 @@ import Testing
     private final class Surface: DeviceSurface {
         let device = "/dev/dri/renderD128"
         let isLost: Bool
-        init(isLost: Bool) { self.isLost = isLost }
+        /// Copying waits for it.
+        let gate: Gate?
+        init(isLost: Bool, gate: Gate? = nil) {
+            self.isLost = isLost
+            self.gate = gate
+        }
         var isReadable: Bool { true }
         func copy(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
+            gate?.pass()
             if isLost { throw MediaError(.frameFailed, "a test has lost it") }
             return try PixelBuffer(picture)
+        }
+    }
+
+    /// Where a thread waits for the test.
+    private final class Gate: Sendable {
+        let isReached = Atomic(false)
+        let isLeft = Atomic(false)
+        let opening = DispatchSemaphore(value: 0)
+
+        func pass() {
+            isReached.store(true, ordering: .releasing)
+            opening.wait()
         }
     }
 
@@ -54,9 +73,10 @@ import Testing
             delivery.begin(1)
         }
 
-        func give(_ number: Int64, isLost: Bool = false) throws -> Bool {
+        @discardableResult
+        func give(_ number: Int64, isLost: Bool = false, gate: Gate? = nil) throws -> Bool {
             let description = PixelBuffer.Description(format: .nv12, width: 16, height: 16)
-            let buffer = try PixelBuffer(description, surface: Surface(isLost: isLost))
+            let buffer = try PixelBuffer(description, surface: Surface(isLost: isLost, gate: gate))
             return delivery.receive(.picture(DecodedPicture(number: number, buffer: buffer)), from: 1)
         }
 
@@ -99,5 +119,22 @@ import Testing
         rig.delivery.begin(1)
         #expect(try !rig.give(1))
         #expect(rig.queue.position.appended == 2)
+    }
+
+    /// A session that is cancelled, or that takes another decoder, does not wait for a driver that copies.
+    @Test func nobodyWaitsForACopy() async throws {
+        let rig = Rig(hasPoints: false)
+        let gate = Gate()
+        try PlainThread.start(name: "vt-test") {
+            _ = try? rig.give(0, gate: gate)
+            gate.isLeft.store(true, ordering: .releasing)
+        }
+        try await eventually { gate.isReached.load(ordering: .acquiring) }
+        #expect(rig.delivery.statistics.returnedFrames == 0)
+        rig.delivery.end()
+        gate.opening.signal()
+        try await eventually { gate.isLeft.load(ordering: .acquiring) }
+        // It was too late.
+        #expect(rig.queue.position.appended == 0 && rig.reasons.isEmpty)
     }
 }

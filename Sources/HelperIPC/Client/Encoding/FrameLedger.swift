@@ -150,6 +150,7 @@ final class FrameLedger: Sendable {
     ///
     /// - Parameter keepsPictures: Whether the helper may still read pictures; they are released when it has ended.
     func fail(_ error: MediaError, keepsPictures: Bool = false) {
+        let error = error.ofRemoteEncoder
         let lent = state.withLock { state in
             if !state.isClosed { output(.failed(error)) }
             state.isClosed = true
@@ -239,5 +240,16 @@ extension FormatDescription {
             return "encodes \(self.width)x\(self.height) instead of \(width)x\(height)"
         }
         return parameterSets.isEmpty ? "returned no parameter sets" : nil
+    }
+}
+
+extension MediaError {
+    /// The error of an encoder in a helper, in which a lost picture is like any other failure: only this end knows which
+    /// pictures are lost, before an encoder gets them.
+    var ofRemoteEncoder: MediaError {
+        guard code == .pictureLost else { return self }
+        var failure = self
+        failure.code = .frameFailed
+        return failure
     }
 }

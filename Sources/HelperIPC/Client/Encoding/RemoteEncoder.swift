@@ -172,11 +172,7 @@ final class RemoteEncoder: EncoderBackend {
             // The frame was not accepted and is submitted again.
             if case .frame = order, error.code == .conversionFailed { throw error }
             ledger.settle()
-            // Only this side can lose a picture before an encoder gets it.
-            guard error.code == .pictureLost else { throw error }
-            var failure = error
-            failure.code = .frameFailed
-            throw failure
+            throw error.ofRemoteEncoder
         }
     }
 
