@@ -253,6 +253,25 @@ import Testing
         #expect(scratch.text("picture-01.png") == "old\n")
     }
 
+    /// A limit on the size of files stands for a disk that runs full: the picture of noise after grey ones exceeds it.
+    @Test func aFullDiskLeavesNothing() throws {
+        let scratch = try Scratch()
+        let grey = "color=gray:size=320x180:rate=25:duration=0.4[a]"
+        let noise = "nullsrc=size=320x180:rate=25:duration=0.2,geq=random(1)*255:128:128[b]"
+        let graph = "\(grey);\(noise);[a][b]concat,format=yuv420p"
+        let film = scratch.path("film.mkv")
+        try scratch.ffmpeg(["-filter_complex", graph, "-c:v", "libx264", "-qp", "4", "-preset", "ultrafast", film])
+        let command = [Scratch.vatoolbox, "decode", "film.mkv", "-o", "picture-%02d.png", "--quiet"]
+        let failed = try scratch.run(["prlimit", "--fsize=32768"] + command)
+        #expect(failed.status == 1, "\(failed.errors)")
+        let error = failed.errors
+        #expect(error.contains("picture-11.png") && error.contains("File too large"), "\(error)")
+        #expect(scratch.names == ["film.mkv"])
+        // With room, there are all.
+        #expect(try scratch.run(command).status == 0)
+        #expect(scratch.names.count == 16)
+    }
+
     @Test func aSignalCompletesTheFiles() throws {
         let scratch = try Scratch()
         try scratch.makeFilm("film.ts", seconds: 4)
