@@ -93,7 +93,7 @@ struct DecoderPlan: Sendable {
         options.helpers = helpers
         options.logger = logger
         options.heldFrames = JobDecoder.heldFrames
-        if let frameDeadline { options.fetchDeadline = min(options.fetchDeadline, frameDeadline / 4) }
+        if let frameDeadline { options.copyDeadline = min(options.copyDeadline, frameDeadline / 4) }
         if !nodes.isEmpty { options.devicePictureLimit = JobDecoder.devicePictureLimit }
         if choice == .auto {
             options.policy = .devices(nodes, software: true)

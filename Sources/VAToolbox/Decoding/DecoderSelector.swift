@@ -62,7 +62,7 @@ extension DecompressionOptions {
     fileprivate var remoteOptions: RemoteDecoderFactory.Options {
         var options = RemoteDecoderFactory.Options()
         options.pictureLimit = waitingFrames + heldFrames + Self.mostPicturesInDecoder
-        options.deadlines.fetch = fetchDeadline
+        options.deadlines.fetch = copyDeadline
         return options
     }
 

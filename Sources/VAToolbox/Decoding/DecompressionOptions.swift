@@ -45,9 +45,9 @@ public struct DecompressionOptions: Sendable {
     /// ``DecompressionEvent/copiedFromDevice(presentationTime:_:)`` reports. Access to the samples of a frame that can be
     /// neither copied nor decoded again throws `pictureLost`.
     public var devicePictureLimit = 0
-    /// The deadline for the copy of such a frame to memory. An encoder that needs the samples waits for the copy, so
-    /// `Transcoder` lowers it to a quarter of the shortest ``SessionLimits/frameDeadline``: the rest is for the encoder.
-    package var fetchDeadline = RemoteDecoderFactory.Deadlines().fetch
+    /// The deadline for the copy of such a frame to memory, 1 ms to 1 day. An encoder that needs the samples waits for the
+    /// copy: choose less than its ``SessionLimits/frameDeadline``, as `Transcoder` does with a quarter of it.
+    public var copyDeadline = RemoteDecoderFactory.Deadlines().fetch
     /// The number of threads for decoding on the CPU, 0...64; 0 for one per processor.
     public var threadCount = 0
     /// Whether samples to which no other refers are left out, for an overview in less time.
@@ -92,6 +92,8 @@ public struct DecompressionOptions: Sendable {
     func validate() throws(MediaError) {
         try devices.validate()
         try MediaError.check(devicePictureLimit, in: 0...128, "number of frames on a GPU")
+        let durations = Duration.milliseconds(1)...Duration.seconds(86400)
+        try MediaError.check(copyDeadline, in: durations, "deadline for the copy of a frame")
         try MediaError.check(threadCount, in: 0...64, "number of threads")
         try MediaError.check(waitingFrames, in: 1...32, "number of waiting frames")
         try MediaError.check(heldFrames, in: 1...64, "number of held frames")

@@ -317,6 +317,8 @@ import Testing
 
     @Test func wrongOptionsAreRefused() async throws {
         let changes: [(name: String, change: (inout DecompressionOptions) -> Void)] = [
+            ("deadline for the copy", { $0.copyDeadline = .zero }),
+            ("deadline for the copy", { $0.copyDeadline = .seconds(86401) }),
             ("number of threads", { $0.threadCount = 65 }),
             ("number of waiting frames", { $0.waitingFrames = 0 }),
             ("number of waiting frames", { $0.waitingFrames = 33 }),
