@@ -13,6 +13,7 @@ let strict: [SwiftSetting] = [
 ]
 
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let database = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metricsForTests = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
@@ -38,6 +39,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         // Pure values: no C library, no device.
@@ -96,6 +98,9 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+
+        // Jobs of the encoding service, their tasks and workers.
+        .target(name: "JobStore", dependencies: ["CLinux", database], swiftSettings: strict),
 
         // Times of tracks, and playlists, as pure values.
         .target(name: "MediaTimeline", dependencies: ["MediaTypes"], swiftSettings: strict),
@@ -229,6 +234,18 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "BitstreamSyntaxTests", dependencies: ["BitstreamSyntax"], swiftSettings: strict),
+        // What every job store must do, and the store in SQLite.
+        .target(
+            name: "JobStoreConformance",
+            dependencies: ["JobStore"],
+            path: "Tests/JobStoreConformance",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "JobStoreTests",
+            dependencies: ["JobStore", "JobStoreConformance", database],
+            swiftSettings: strict
+        ),
         // A helper for tests, whose encoders crash, abort and hang.
         .executableTarget(
             name: "FaultyHelper",

@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -234,4 +235,9 @@ int linux_dma_buf_read(int fd, int begins) {
         status = ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync);
     } while (status == -1 && (errno == EINTR || errno == EAGAIN));
     return status == -1 && errno != ENOTTY ? -1 : 0;
+}
+
+long long linux_file_system(const char *path) {
+    struct statfs system;
+    return statfs(path, &system) == 0 ? (long long)(uint32_t)system.f_type : -1;
 }

@@ -120,4 +120,7 @@ ssize_t linux_receive_message(
 /// such call, and is no error.
 int linux_dma_buf_read(int fd, int begins);
 
+/// statfs(2): the magic number of the file system of a path; -1 with errno if there is none.
+long long linux_file_system(const char *_Nonnull path);
+
 #endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import GRDB
+
+/// A job store in an SQLite database on a local file system, for the processes of one service.
+///
+/// Every change is on the disk when a call returns (`synchronous=FULL`). One object has the database at a time.
+package final class SQLiteJobStore: JobStore {
+    private let pool: DatabasePool
+    private let clock: StoreClock
+    private let file: StoreFile
+    /// What was done to open the database; `nil` if it was sound.
+    package let repair: Repair?
+
+    /// What had to be done to open a damaged database.
+    package struct Repair: Sendable, Hashable {
+        /// What was wrong.
+        package var damage: String
+        /// Where the damaged database is now.
+        package var damagedPath: String
+        /// The backup that has taken its place, which lacks what came later.
+        package var backupPath: String
+    }
+
+    /// Opens a database, or creates it. A damaged one is replaced by its last backup: see ``repair``.
+    ///
+    /// - Parameter path: The path of the database. Beside it, there are `-wal`, `-shm`, `.lock`, and `.backup` after
+    ///   ``backUp()``.
+    /// - Throws: `unavailable` if it cannot be opened, is open elsewhere, or is on a network file system; `damaged` if there
+    ///   is no sound backup; `version` if it was written by a later version.
+    package convenience init(path: String) throws(StoreError) { try self.init(path: path, clock: .system) }
+
+    init(path: String, clock source: StoreClock.Source, patience: Double = 5) throws(StoreError) {
+        file = try StoreFile(path: path, patience: patience)
+        (pool, repair) = try file.openSound()
+        clock = StoreClock(source)
+        let known = try storing { [pool] in
+            try pool.read { database in
+                let upkeep = try Int64.fetchOne(database, sql: "SELECT value FROM properties WHERE name = 'time'")
+                let last = "SELECT time FROM events ORDER BY number DESC LIMIT 1"
+                return try [upkeep, Int64.fetchOne(database, sql: last)].compactMap(\.self).max()
+            }
+        }
+        if let known { clock.advance(to: StoreTime(milliseconds: known)) }
+    }
+
+    /// Writes a copy of the database beside it, which the next start uses if the database is damaged then. Changes go on
+    /// meanwhile.
+    ///
+    /// - Throws: `unavailable` if it cannot be written; the backup before is left then.
+    package func backUp() async throws(StoreError) {
+        let file = file
+        try await Self.unCancelled { [pool] in try file.backUp(pool) }
+    }
+
+    /// Limits the size of the database, as a full disk would.
+    func limitPages(to count: Int) async throws(StoreError) {
+        try await Self.unCancelled { [pool] in
+            try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(count)") }
+        }
+    }
+
+    // MARK: Access
+
+    private func write<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    ) async throws(StoreError) -> Value {
+        let clock = clock
+        return try await Self.unCancelled { [pool] in
+            try await pool.write { try body(StoreTransaction(database: $0, time: clock.now)) }
+        }
+    }
+
+    private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    ) async throws(StoreError) -> Value {
+        let clock = clock
+        return try await Self.unCancelled { [pool] in
+            try await pool.read { try body(StoreTransaction(database: $0, time: clock.now)) }
+        }
+    }
+
+    /// A call that has begun is completed, even if its task is cancelled: the caller knows its effect then.
+    private static func unCancelled<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws(StoreError) -> Value {
+        switch await Task(operation: body).result {
+        case .success(let value): return value
+        case .failure(let error): throw StoreError(error)
+        }
+    }
+}
+
+/// Calls GRDB and converts its errors.
+func storing<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
+    do { return try body() } catch { throw StoreError(error) }
+}
+
+extension StoreError {
+    /// Converts an error of GRDB, or of what was published.
+    init(_ error: any Error) {
+        if let error = error as? StoreError {
+            self = error
+        } else if let error = error as? DatabaseError {
+            let isDamage = [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+            let text = error.message ?? "SQLite error \(error.resultCode.rawValue)"
+            self.init(isDamage ? .damaged : .unavailable, "the job store cannot be used: \(text)")
+        } else {
+            self.init(.unavailable, "\(error)")
+        }
+    }
+}
+
+// MARK: - Calls
+
+extension SQLiteJobStore {
+    package func submit(_ draft: JobDraft) async throws(StoreError) -> (job: Job, isNew: Bool) {
+        try await write { try $0.submit(draft) }
+    }
+
+    package func job(_ id: JobID) async throws(StoreError) -> JobRecord { try await read { try $0.record(id) } }
+
+    package func jobs(
+        _ filter: JobFilter,
+        before position: Int64?,
+        limit: Int
+    ) async throws(StoreError) -> [Job] {
+        try await read { try $0.jobs(filter, before: position, limit: limit) }
+    }
+
+    package func cancel(_ id: JobID) async throws(StoreError) -> Job { try await write { try $0.cancel(id) } }
+
+    package func retry(_ id: JobID) async throws(StoreError) -> Job { try await write { try $0.retry(id) } }
+
+    package func delete(_ id: JobID) async throws(StoreError) { try await write { try $0.delete(id) } }
+
+    package func reasonForWaiting(_ id: JobID) async throws(StoreError) -> WaitingReason? {
+        try await read { try $0.reasonForWaiting(id) }
+    }
+
+    package func events(after number: Int64, of job: JobID?, limit: Int) async throws(StoreError) -> [JobEvent] {
+        try await read { try $0.events(after: number, of: job, limit: limit) }
+    }
+
+    package func queues() async throws(StoreError) -> [QueueStatus] { try await read { try $0.queueStatuses() } }
+
+    package func setQueue(_ settings: QueueSettings) async throws(StoreError) {
+        try await write { try $0.setQueue(settings) }
+    }
+
+    package func removeQueue(_ name: String) async throws(StoreError) {
+        try await write { try $0.removeQueue(name) }
+    }
+
+    package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim? {
+        try await write { try $0.claim(request) }
+    }
+
+    package func renew(
+        _ progress: [AttemptToken: String?],
+        for lease: Duration
+    ) async throws(StoreError) -> [AttemptToken: Renewal] {
+        try await write { try $0.renew(progress, for: lease) }
+    }
+
+    package func complete(
+        _ token: AttemptToken,
+        result: String,
+        intent: String,
+        publish: @escaping @Sendable () throws -> Void
+    ) async throws(StoreError) {
+        try await write { try $0.intend(token, result: result, intent: intent) }
+        try await write { try $0.complete(token, result: result, publish: publish) }
+    }
+
+    package func fail(_ token: AttemptToken, _ failure: Failure) async throws(StoreError) {
+        try await write { try $0.end(token, .failed(failure)) }
+    }
+
+    package func release(_ token: AttemptToken) async throws(StoreError) {
+        try await write { try $0.end(token, .released) }
+    }
+
+    package func releaseAll(ofWorkersNamed prefix: String) async throws(StoreError) -> Int {
+        try await write { try $0.releaseAll(ofWorkersNamed: prefix) }
+    }
+
+    package func unsettledAttempts() async throws(StoreError) -> [UnsettledAttempt] {
+        try await read { try $0.unsettledAttempts() }
+    }
+
+    package func settle(_ token: AttemptToken, wasPublished: Bool) async throws(StoreError) {
+        try await write { try $0.settle(token, wasPublished: wasPublished) }
+    }
+
+    package func tend() async throws(StoreError) -> UpkeepReport { try await write { try $0.tend() } }
+}

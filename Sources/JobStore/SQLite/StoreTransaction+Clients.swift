@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import GRDB
+
+/// What clients do.
+extension StoreTransaction {
+    func submit(_ draft: JobDraft) throws -> (job: Job, isNew: Bool) {
+        try draft.validate()
+        _ = try queue(draft.queue)
+        if let known = try known(draft.idempotency) { return (known, false) }
+        var generator = SystemRandomNumberGenerator()
+        let id = JobID(at: time, using: &generator)
+        try database.execute(
+            sql: """
+                INSERT INTO jobs (id, queue, priority, share, labels, request, idempotency_key, idempotency_hash,
+                    deadline, retention, state, is_cancel_requested, created, queued)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', 0, ?, ?)
+                """,
+            arguments: [
+                id.rawValue, draft.queue, draft.priority, draft.share, try Column.json(draft.labels), draft.request,
+                draft.idempotency?.key, draft.idempotency?.hash, draft.deadline?.milliseconds,
+                draft.retention.wholeMilliseconds, time.milliseconds, time.milliseconds,
+            ]
+        )
+        let position = database.lastInsertedRowID
+        for (name, value) in draft.labels {
+            try database.execute(sql: "INSERT INTO labels VALUES (?, ?, ?)", arguments: [name, value, position])
+        }
+        for (index, task) in draft.tasks.enumerated() {
+            try insert(JobTask(TaskID(job: id, index: index), task, at: time), of: position, draft)
+        }
+        try note("job", JobState.waiting.rawValue, of: position)
+        return (try job(id), true)
+    }
+
+    private func known(_ idempotency: JobDraft.Idempotency?) throws -> Job? {
+        guard let idempotency else { return nil }
+        let sql = "SELECT * FROM jobs WHERE idempotency_key = ?"
+        guard let row = try Row.fetchOne(database, sql: sql, arguments: [idempotency.key]) else { return nil }
+        guard row["idempotency_hash"] == idempotency.hash else {
+            throw StoreError(
+                .idempotencyConflict,
+                "the idempotency key was used with another request",
+                given: idempotency.key
+            )
+        }
+        return try Job(row: row)
+    }
+
+    private func insert(_ task: JobTask, of position: Int64, _ draft: JobDraft) throws {
+        let state = task.state.columns
+        try database.execute(
+            sql: """
+                INSERT INTO tasks (job, number, kind, payload, dependencies, demand, cost, retries, state, ready_from,
+                    failures, losses, queue, priority, share)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?)
+                """,
+            arguments: [
+                position, task.id.index, task.draft.kind, task.draft.payload,
+                try Column.json(task.draft.dependencies), try number(of: task.draft.demand), task.draft.cost,
+                try Column.json(task.draft.retries), state.name, state.from, draft.queue, draft.priority, draft.share,
+            ]
+        )
+    }
+
+    /// Returns the number of a demand, which is the same for equal ones.
+    private func number(of demand: Demand) throws -> Int64 {
+        // A set has no order of its own.
+        let text = try Column.json(SortedDemand(demand))
+        try database.execute(sql: "INSERT OR IGNORE INTO demands (demand) VALUES (?)", arguments: [text])
+        let sql = "SELECT number FROM demands WHERE demand = ?"
+        guard let number = try Int64.fetchOne(database, sql: sql, arguments: [text]) else {
+            throw Column.damaged("demand", text)
+        }
+        return number
+    }
+
+    func record(_ id: JobID) throws -> JobRecord {
+        let entry = try entry(try job(id))
+        let sql = """
+            SELECT attempts.*, leases.ends, leases.progress AS lease_progress
+            FROM attempts LEFT JOIN leases ON leases.token = attempts.token
+            WHERE attempts.job = ? ORDER BY attempts.token
+            """
+        let attempts = try Row.fetchAll(database, sql: sql, arguments: [entry.job.position]).map {
+            try Attempt(row: $0, of: id)
+        }
+        return JobRecord(job: entry.job, tasks: entry.progression.tasks, attempts: attempts)
+    }
+
+    func jobs(_ filter: JobFilter, before position: Int64?, limit: Int) throws -> [Job] {
+        try check(limit, in: 1...1000, "the number of jobs")
+        var conditions: [String] = []
+        var arguments = StatementArguments()
+        if !filter.states.isEmpty {
+            conditions.append("state IN (\(filter.states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))")
+        }
+        func add(_ condition: String, _ values: any DatabaseValueConvertible...) {
+            conditions.append(condition)
+            arguments += StatementArguments(values)
+        }
+        if let position { add("position < ?", position) }
+        if let queue = filter.queue { add("queue = ?", queue) }
+        if let share = filter.share { add("share = ?", share) }
+        for (name, value) in filter.labels {
+            add("position IN (SELECT job FROM labels WHERE name = ? AND value = ?)", name, value)
+        }
+        let restriction = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
+        arguments += [limit]
+        let sql = "SELECT * FROM jobs \(restriction) ORDER BY position DESC LIMIT ?"
+        return try Row.fetchAll(database, sql: sql, arguments: arguments).map(Job.init(row:))
+    }
+
+    func cancel(_ id: JobID) throws -> Job {
+        try change(try entry(try job(id))) { $0.cancel() }
+    }
+
+    func retry(_ id: JobID) throws -> Job {
+        let known = try job(id)
+        guard known.state == .failed || known.state == .cancelled else {
+            throw StoreError(
+                .invalidState,
+                "the job cannot be retried",
+                given: known.state.rawValue,
+                allowed: "\(JobState.failed.rawValue), \(JobState.cancelled.rawValue)"
+            )
+        }
+        try database.execute(
+            sql: "UPDATE jobs SET queued = ?, deadline = NULL WHERE position = ?",
+            arguments: [time.milliseconds, known.position]
+        )
+        return try change(try entry(try job(id))) { $0.retry(at: time) }
+    }
+
+    func delete(_ id: JobID) throws {
+        let known = try job(id)
+        guard known.state.isFinal else {
+            throw StoreError(
+                .invalidState,
+                "a job that has not ended cannot be deleted",
+                given: known.state.rawValue,
+                allowed: JobState.allCases.filter(\.isFinal).map(\.rawValue).joined(separator: ", ")
+            )
+        }
+        try database.execute(sql: "DELETE FROM jobs WHERE position = ?", arguments: [known.position])
+    }
+
+    func events(after number: Int64, of id: JobID?, limit: Int) throws -> [JobEvent] {
+        try check(limit, in: 1...1000, "the number of events")
+        let position = try id.map { try job($0).position }
+        let restriction = position == nil ? "" : "AND job = ?"
+        let sql = """
+            SELECT events.*, jobs.id FROM events JOIN jobs ON jobs.position = events.job
+            WHERE number > ? \(restriction) ORDER BY number LIMIT ?
+            """
+        let arguments: StatementArguments = position.map { [number, $0, limit] } ?? [number, limit]
+        return try Row.fetchAll(database, sql: sql, arguments: arguments).map(JobEvent.init(row:))
+    }
+
+    func reasonForWaiting(_ id: JobID) throws -> WaitingReason? {
+        let entry = try entry(try job(id))
+        let waiting = entry.progression.tasks.compactMap { task -> (from: StoreTime, demand: Demand)? in
+            if case .ready(let from) = task.state { (from, task.draft.demand) } else { nil }
+        }
+        guard !entry.progression.tasks.contains(where: \.state.isRunning),
+            let next = waiting.min(by: { $0.from < $1.from })
+        else { return nil }
+        if next.from > time { return .pause(until: next.from) }
+        let queue = try queue(entry.job.queue)
+        if queue.isPaused { return .queuePaused }
+        if !queue.isOpen(at: time) { return .queueClosed }
+        if let most = queue.mostRunning, try running(in: queue.name) >= most { return .queueFull(most: most) }
+        let sql = """
+            SELECT COUNT(*) FROM tasks
+            WHERE state = 'ready' AND ready_from <= ? AND (priority > ? OR (priority = ? AND job < ?))
+            """
+        let arguments: StatementArguments = [
+            time.milliseconds, entry.job.priority, entry.job.priority, entry.job.position,
+        ]
+        let before = try Int.fetchOne(database, sql: sql, arguments: arguments) ?? 0
+        return .worker(tasksBefore: before, next.demand)
+    }
+
+    func running(in queue: String) throws -> Int {
+        let sql = "SELECT COUNT(*) FROM tasks WHERE queue = ? AND state = 'running'"
+        return try Int.fetchOne(database, sql: sql, arguments: [queue]) ?? 0
+    }
+}
+
+/// A demand whose JSON is the same for equal demands.
+private struct SortedDemand: Encodable {
+    var abilities: [String]
+    var amounts: [String: Double]
+
+    init(_ demand: Demand) {
+        abilities = demand.abilities.sorted()
+        amounts = demand.amounts
+    }
+}
+
+// MARK: - Queues
+
+extension StoreTransaction {
+    func queueStatuses() throws -> [QueueStatus] {
+        try queues().map { settings in
+            let sql = "SELECT COUNT(*) FROM tasks WHERE queue = ? AND state = 'ready'"
+            let ready = try Int.fetchOne(database, sql: sql, arguments: [settings.name]) ?? 0
+            return QueueStatus(settings: settings, ready: ready, running: try running(in: settings.name))
+        }
+    }
+
+    func setQueue(_ settings: QueueSettings) throws {
+        try settings.validate()
+        if let hop = settings.hop { _ = try queue(hop.queue) }
+        try database.execute(
+            sql: """
+                INSERT INTO queues VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT (name) DO UPDATE SET is_paused = excluded.is_paused, most_running = excluded.most_running,
+                    windows = excluded.windows, hop = excluded.hop, weights = excluded.weights
+                """,
+            arguments: [
+                settings.name, settings.isPaused, settings.mostRunning, try Column.json(settings.windows),
+                try settings.hop.map(Column.json), try Column.json(settings.weights),
+            ]
+        )
+    }
+
+    func removeQueue(_ name: String) throws {
+        _ = try queue(name)
+        let sql = "SELECT COUNT(*) FROM jobs WHERE queue = ?"
+        let jobs = try Int.fetchOne(database, sql: sql, arguments: [name]) ?? 0
+        let hopping = try queues().filter { $0.hop?.queue == name }.map(\.name)
+        let obstacle =
+            name == QueueSettings.defaultName
+            ? "it always exists"
+            : jobs > 0 ? "\(jobs) jobs are in it" : hopping.first.map { "jobs hop to it from \($0)" }
+        if let obstacle { throw StoreError(.invalidState, "the queue cannot be removed: \(obstacle)", given: name) }
+        try database.execute(sql: "DELETE FROM queues WHERE name = ?", arguments: [name])
+        try database.execute(sql: "DELETE FROM shares WHERE queue = ?", arguments: [name])
+    }
+}

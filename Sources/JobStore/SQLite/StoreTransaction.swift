@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import GRDB
+
+/// One access to the tables, at one time.
+struct StoreTransaction {
+    let database: Database
+    let time: StoreTime
+
+    /// A job with what decides about it.
+    struct Entry {
+        var job: Job
+        var progression: JobProgression
+    }
+
+    // MARK: Reading
+
+    func job(_ id: JobID) throws -> Job {
+        let row = try Row.fetchOne(database, sql: "SELECT * FROM jobs WHERE id = ?", arguments: [id.rawValue])
+        guard let row else { throw StoreError(.notFound, "there is no such job", given: id.rawValue) }
+        return try Job(row: row)
+    }
+
+    func entry(_ job: Job) throws -> Entry {
+        let sql = """
+            SELECT tasks.*, demands.demand AS demand_json FROM tasks JOIN demands ON demands.number = tasks.demand
+            WHERE job = ? ORDER BY tasks.number
+            """
+        let tasks = try Row.fetchAll(database, sql: sql, arguments: [job.position]).map {
+            try JobTask(row: $0, of: job.id)
+        }
+        return Entry(
+            job: job,
+            progression: JobProgression(
+                tasks: tasks,
+                isCancelRequested: job.isCancelRequested,
+                failure: job.failure
+            )
+        )
+    }
+
+    func entry(at position: Int64) throws -> Entry {
+        let row = try Row.fetchOne(database, sql: "SELECT * FROM jobs WHERE position = ?", arguments: [position])
+        guard let row else { throw StoreError(.damaged, "a task has no job", given: "\(position)") }
+        return try entry(try Job(row: row))
+    }
+
+    func queue(_ name: String) throws -> QueueSettings {
+        let row = try Row.fetchOne(database, sql: "SELECT * FROM queues WHERE name = ?", arguments: [name])
+        guard let row else { throw StoreError(.notFound, "there is no such queue", given: name) }
+        return try QueueSettings(row: row)
+    }
+
+    func queues() throws -> [QueueSettings] {
+        try Row.fetchAll(database, sql: "SELECT * FROM queues ORDER BY name").map(QueueSettings.init(row:))
+    }
+
+    /// The lease of an attempt.
+    struct Lease {
+        var position: Int64
+        var task: Int
+        var intent: String?
+    }
+
+    func lease(_ token: AttemptToken) throws -> Lease? {
+        let sql = "SELECT job, task, intent FROM leases WHERE token = ?"
+        return try Row.fetchOne(database, sql: sql, arguments: [token.rawValue]).map { row in
+            Lease(position: row["job"], task: row["task"], intent: row["intent"])
+        }
+    }
+
+    // MARK: Writing
+
+    /// Changes the tasks of a job, and writes what is different then.
+    @discardableResult
+    func change(_ entry: Entry, _ body: (inout JobProgression) -> Void) throws -> Job {
+        var (job, changed) = (entry.job, entry.progression)
+        body(&changed)
+        for (old, new) in zip(entry.progression.tasks, changed.tasks) where old != new {
+            try write(new, of: job.position)
+        }
+        job.isCancelRequested = changed.isCancelRequested
+        job.failure = changed.failure
+        job.state = changed.state
+        if changed.tasks.contains(where: \.state.isRunning) { job.started = job.started ?? time }
+        job.ended = job.state.isFinal ? (entry.job.ended ?? time) : nil
+        guard job != entry.job else { return job }
+        try database.execute(
+            sql: """
+                UPDATE jobs SET state = ?, is_cancel_requested = ?, failure = ?, started = ?, ended = ? WHERE position = ?
+                """,
+            arguments: [
+                job.state.rawValue, job.isCancelRequested, try job.failure.json, job.started?.milliseconds,
+                job.ended?.milliseconds, job.position,
+            ]
+        )
+        if job.isCancelRequested, !entry.job.isCancelRequested { try note("cancel", "", of: job.position) }
+        if job.state != entry.job.state { try note("job", job.state.rawValue, of: job.position) }
+        return job
+    }
+
+    private func write(_ task: JobTask, of position: Int64) throws {
+        let state = task.state.columns
+        try database.execute(
+            sql: """
+                UPDATE tasks SET state = ?, ready_from = ?, token = ?, failures = ?, losses = ?, result = ?, failure = ?
+                WHERE job = ? AND number = ?
+                """,
+            arguments: [
+                state.name, state.from, state.token, task.failures, task.losses, task.result, try task.failure.json,
+                position, task.id.index,
+            ]
+        )
+    }
+
+    /// Ends an attempt that has a lease.
+    func end(
+        _ token: AttemptToken,
+        _ lease: Lease,
+        _ outcome: AttemptOutcome,
+        result: String? = nil
+    ) throws {
+        let (name, failure) = try outcome.columns
+        try database.execute(
+            sql: """
+                UPDATE attempts SET ended = ?, outcome = ?, failure = ?,
+                    progress = (SELECT progress FROM leases WHERE leases.token = attempts.token)
+                WHERE token = ?
+                """,
+            arguments: [time.milliseconds, name, failure, token.rawValue]
+        )
+        try database.execute(sql: "DELETE FROM leases WHERE token = ?", arguments: [token.rawValue])
+        try note("ended", name, of: lease.position, task: lease.task, token, failure: failure)
+        let entry = try entry(at: lease.position)
+        try change(entry) {
+            $0.end(lease.task, outcome, result: result, at: time, jitter: .random(in: 0..<1))
+        }
+    }
+
+    /// Writes an event.
+    func note(
+        _ kind: String,
+        _ value: String,
+        of position: Int64,
+        task: Int? = nil,
+        _ token: AttemptToken? = nil,
+        failure: String? = nil
+    ) throws {
+        try database.execute(
+            sql: "INSERT INTO events (job, time, kind, task, token, value, failure) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            arguments: [position, time.milliseconds, kind, task, token?.rawValue, value, failure]
+        )
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import JobStore
+
+extension ConformanceCase {
+    static let queues: [ConformanceCase] = [
+        ConformanceCase("the default queue is there, and stays") { rig in
+            let store = try await rig.store
+            try expectEqual(try await store.queues().map(\.settings), [QueueSettings(name: "default")])
+            try await expectError(.invalidState) { try await store.removeQueue("default") }
+        },
+        ConformanceCase("a paused queue drains") { rig in
+            let store = try await rig.store
+            let job = try await store.submit(.simple(["a", "b"])).job.id
+            let claim = try await store.take()
+            try await store.setQueue(QueueSettings(name: "default", isPaused: true))
+            try expect(try await store.claim() == nil, "a task was given away")
+            let status = try await store.queues()[0]
+            try expect(status.running == 1 && status.ready == 1 && !status.isDrained, "\(status)")
+            try await store.complete(claim)
+            try expect(try await store.queues()[0].isDrained, "it is not drained")
+            try expectEqual(try await store.reasonForWaiting(job), .queuePaused)
+            try expect(try await store.submit(.simple()).isNew, "nothing can be submitted")
+            try await store.setQueue(QueueSettings(name: "default"))
+            try expectEqual(try await store.take().task.job, job)
+        },
+        ConformanceCase("no more tasks of a queue run than may") { rig in
+            let store = try await rig.store
+            try await store.setQueue(QueueSettings(name: "two", mostRunning: 2))
+            let job = try await store.submit(.simple(["a", "b", "c"], queue: "two")).job.id
+            let other = try await store.submit(.simple(queue: "two")).job.id
+            let first = try await store.take()
+            _ = try await store.take()
+            try expect(try await store.claim() == nil, "a third one runs")
+            try expectEqual(try await store.reasonForWaiting(other), .queueFull(most: 2))
+            try expectEqual(try await store.reasonForWaiting(job), nil)
+            try await store.complete(first)
+            try expectEqual(try await store.take().task.job, job)
+        },
+        ConformanceCase("a queue is open in its windows") { rig in
+            let store = try await rig.store
+            let job = try await store.submit(.simple()).job
+            // The window begins in an hour.
+            let minute = Int(job.created.milliseconds / 60_000 % 1440)
+            let start = (minute + 60) % 1440
+            let window = TimeWindow(days: [1, 2, 3, 4, 5, 6, 7], start: start, length: 120)
+            try await store.setQueue(QueueSettings(name: "default", windows: [window]))
+            try expect(try await store.claim() == nil, "it is open too early")
+            try expectEqual(try await store.reasonForWaiting(job.id), .queueClosed)
+            try await rig.advance(by: .seconds(3600))
+            try await rig.store.complete(try await rig.store.take())
+            _ = try await rig.store.submit(.simple())
+            try await rig.advance(by: .seconds(7200))
+            try expect(try await rig.store.claim() == nil, "it is still open")
+        },
+        ConformanceCase("jobs that have waited too long move on") { rig in
+            let store = try await rig.store
+            try await store.setQueue(QueueSettings(name: "cpu"))
+            let hop = QueueSettings.Hop(after: 60, queue: "cpu")
+            try await store.setQueue(QueueSettings(name: "gpu", isPaused: true, hop: hop))
+            let job = try await store.submit(.simple(["a", "b"], queue: "gpu")).job.id
+            try await rig.advance(by: .seconds(59))
+            try expect(try await store.tend().moved.isEmpty, "too early")
+            try await rig.advance(by: .seconds(2))
+            try expectEqual(try await store.tend().moved, [job])
+            try expectEqual(try await store.job(job).job.queue, "cpu")
+            try expectEqual(try await store.queues().map(\.ready), [2, 0, 0])
+            try await rig.advance(by: .seconds(61))
+            try expect(try await store.tend().moved.isEmpty, "it moved again")
+            try expectEqual(try await store.take().task.job, job)
+        },
+        ConformanceCase("a queue in use is not removed") { rig in
+            let store = try await rig.store
+            try await store.setQueue(QueueSettings(name: "cpu"))
+            let hop = QueueSettings.Hop(after: 60, queue: "cpu")
+            try await store.setQueue(QueueSettings(name: "gpu", hop: hop))
+            try await expectError(.invalidState) { try await store.removeQueue("cpu") }
+            let job = try await store.submit(.simple(queue: "gpu")).job.id
+            try await expectError(.invalidState) { try await store.removeQueue("gpu") }
+            _ = try await store.cancel(job)
+            try await store.delete(job)
+            try await store.removeQueue("gpu")
+            try await store.removeQueue("cpu")
+            try expectEqual(try await store.queues().map(\.settings.name), ["default"])
+        },
+        ConformanceCase("settings of a queue that cannot be are refused") { rig in
+            let store = try await rig.store
+            let wrong = [
+                QueueSettings(name: ""), QueueSettings(name: "a b"), QueueSettings(name: "Ä"),
+                QueueSettings(name: String(repeating: "q", count: 65)), QueueSettings(name: "q", mostRunning: -1),
+                QueueSettings(name: "q", windows: [TimeWindow(days: [], start: 0, length: 1)]),
+                QueueSettings(name: "q", windows: [TimeWindow(days: [8], start: 0, length: 1)]),
+                QueueSettings(name: "q", windows: [TimeWindow(days: [1], start: 1440, length: 1)]),
+                QueueSettings(name: "q", windows: [TimeWindow(days: [1], start: 0, length: 0)]),
+                QueueSettings(name: "q", hop: .init(after: -1, queue: "default")),
+                QueueSettings(name: "q", hop: .init(after: 1, queue: "q")),
+                QueueSettings(name: "q", weights: ["a": 0]), QueueSettings(name: "q", weights: ["a": .nan]),
+            ]
+            for settings in wrong {
+                let error = try await expectError(.invalidArgument) { try await store.setQueue(settings) }
+                try expect(error.given != nil && error.allowed != nil, "\(error)")
+            }
+            let nowhere = QueueSettings(name: "q", hop: .init(after: 1, queue: "none"))
+            try await expectError(.notFound) { try await store.setQueue(nowhere) }
+            try expectEqual(try await store.queues().count, 1)
+        },
+        ConformanceCase("it is told why a job waits") { rig in
+            let store = try await rig.store
+            let demand = Demand(abilities: ["encode:hevc"])
+            let first = try await store.submit(.simple(priority: 10)).job.id
+            let second = try await store.submit(.simple(priority: 60)).job.id
+            let third = try await store.submit(.simple(demand: demand)).job.id
+            try expectEqual(try await store.reasonForWaiting(first), .worker(tasksBefore: 2, Demand()))
+            try expectEqual(try await store.reasonForWaiting(second), .worker(tasksBefore: 0, Demand()))
+            try expectEqual(try await store.reasonForWaiting(third), .worker(tasksBefore: 1, demand))
+            let claim = try await store.take()
+            try expectEqual(try await store.reasonForWaiting(claim.task.job), nil)
+            try await store.complete(claim)
+            try expectEqual(try await store.reasonForWaiting(claim.task.job), nil)
+        },
+    ]
+}
