@@ -67,12 +67,9 @@ package final class Y4MWriter: PictureOutput {
         }
         try file.write(Array("FRAME\n".utf8))
         let target = SampleArrangement.planar(picture.format.chromaFormat, bitDepth: picture.format.bitDepth)
+        guard picture.format.arrangement == target else { return try file.write(picture.planarSamples()) }
         try picture.withPlanes { (planes) throws(MediaError) in
-            if picture.format.arrangement == target {
-                for (plane, extent) in zip(planes, picture.planeExtents) { try write(plane, extent) }
-            } else {
-                try file.write(Self.rearranged(picture, planes, as: target))
-            }
+            for (plane, extent) in zip(planes, picture.planeExtents) { try write(plane, extent) }
         }
     }
 
@@ -90,30 +87,6 @@ package final class Y4MWriter: PictureOutput {
             iovec(iov_base: plane.baseAddress + row * plane.bytesPerRow, iov_len: extent.bytesPerRow)
         }
         try file.write(&rows)
-    }
-
-    /// Returns the samples in another arrangement, with rows and planes one directly after another.
-    private static func rearranged(
-        _ picture: PixelBuffer,
-        _ planes: [PixelPlane],
-        as arrangement: SampleArrangement
-    ) -> [UInt8] {
-        let (width, height) = (picture.width, picture.height)
-        let extents = (0..<arrangement.planeCount).compactMap {
-            arrangement.extent(ofPlane: $0, width: width, height: height)
-        }
-        let size = extents.reduce(0) { $0 + $1.bytesPerRow * $1.rows }
-        return [UInt8](unsafeUninitializedCapacity: size) { memory, count in
-            guard let base = memory.baseAddress else { return }
-            var offset = 0
-            let targets = extents.map { extent in
-                defer { offset += extent.bytesPerRow * extent.rows }
-                return PixelPlane(baseAddress: UnsafeMutableRawPointer(base + offset), bytesPerRow: extent.bytesPerRow)
-            }
-            PictureComponents(picture.format.arrangement, width: width, height: height, planes: planes)
-                .write(to: PictureComponents(arrangement, width: width, height: height, planes: targets))
-            count = size
-        }
     }
 
     private func text(_ header: Header) -> String {
