@@ -94,7 +94,7 @@ struct DecoderPlan: Sendable {
         options.logger = logger
         options.heldFrames = JobDecoder.heldFrames
         if let frameDeadline { options.copyDeadline = min(options.copyDeadline, frameDeadline / 4) }
-        if !nodes.isEmpty { options.devicePictureLimit = JobDecoder.devicePictureLimit }
+        if !nodes.isEmpty { options.devicePictureLimit = DecompressionOptions.encoderPictureLimit }
         if choice == .auto {
             options.policy = .devices(nodes, software: true)
             // A driver that crashes takes the encoders in its process along, so it gets few chances.
@@ -139,10 +139,6 @@ final class JobDecoder: Sendable {
     /// The pictures in a helper's memory that the job holds. An encoder on a GPU holds about ten,
     /// and as many may wait for it.
     static let heldFrames = 26
-    /// The pictures that stay on the GPU: those that wait, and those that the deepest encoder holds. The helper limits their
-    /// size to 1 GiB, which the 32 of 3840x2160 with 10 bits do not reach; of 7680x4320, 10 stay there, and the others are
-    /// copied to memory.
-    static let devicePictureLimit = 32
 
     /// The session, which ``attach(to:)`` has the reader use; `nil` for libavcodec in this process.
     private let session: DecompressionSession?

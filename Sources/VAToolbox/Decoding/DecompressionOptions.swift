@@ -85,6 +85,11 @@ public struct DecompressionOptions: Sendable {
         case decoding
     }
 
+    /// The ``devicePictureLimit`` for a consumer that encodes on the same GPU: the frames that wait, and those that the
+    /// deepest encoder holds. The helper limits their size to 1 GiB, which the 32 of 3840x2160 with 10 bits do not reach; of
+    /// 7680x4320, 10 stay there, and the others are copied to memory.
+    package static let encoderPictureLimit = 32
+
     /// Creates the defaults.
     public init() {}
 
