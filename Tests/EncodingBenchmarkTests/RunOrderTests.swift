@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import EncodingBenchmark
 import Testing
+
+@testable import EncodingBenchmark
 
 @Suite struct RunOrderTests {
     private var plan: BenchmarkPlan {
@@ -28,6 +29,12 @@ import Testing
         let runs = plan.runs()
         let firsts = stride(from: 0, to: runs.count, by: 6).map { "\(runs[$0].encoder) \(runs[$0].point)" }
         #expect(Set(firsts).count == firsts.count)
+    }
+
+    @Test func elementsRotateFromRoundToRound() {
+        let rounds = (0..<4).map { [1, 2].rotated(inRound: $0, of: 4) }
+        #expect(rounds == [[1, 2], [1, 2], [2, 1], [2, 1]])
+        #expect([Int]().rotated(inRound: 1, of: 2).isEmpty)
     }
 
     @Test func comparedEncodersAreNeighbours() {

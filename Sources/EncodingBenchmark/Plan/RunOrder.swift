@@ -6,14 +6,12 @@ extension BenchmarkPlan {
     /// Returns the runs in the order of their execution.
     ///
     /// All combinations run once before any is repeated, and each round starts with another one, so that gradual
-    /// changes, such as of the processor's temperature, affect all of them equally. The order is round robin with
-    /// rotation: round `r` of `n` combinations starts with the one at `r * n / rounds`.
+    /// changes, such as of the processor's temperature, affect all of them equally.
     public func runs() -> [BenchmarkRun] {
         let combinations = combinations()
         let rounds = warmups + repeats
         return (0..<rounds).flatMap { round in
-            let first = round * combinations.count / max(rounds, 1)
-            return (combinations[first...] + combinations[..<first]).map { combination in
+            combinations.rotated(inRound: round, of: rounds).map { combination in
                 var run = combination
                 run.repetition = round - warmups + 1
                 return run
@@ -64,5 +62,17 @@ extension BenchmarkPlan {
             return .bitRate(max(8000, Int((bits / step).rounded() * step)))
         }
     }
+}
 
+extension Array {
+    /// Returns the elements in the order of one of several rounds, round robin with rotation: round `r` of `n` elements
+    /// starts with the one at `r * n / rounds`.
+    ///
+    /// - Parameters:
+    ///   - round: The round, from 0.
+    ///   - rounds: The number of rounds.
+    func rotated(inRound round: Int, of rounds: Int) -> [Element] {
+        let first = round * count / Swift.max(rounds, 1)
+        return Array(self[first...] + self[..<first])
+    }
 }

@@ -17,16 +17,8 @@ extension BenchmarkReport {
     private var encoderWarnings: [Warning] {
         encoders.flatMap { encoder -> [Warning] in
             var warnings: [Warning] = []
-            if encoder.isReferenceDriver {
-                let message =
-                    "Reference driver: this encoder runs on the CPU and replaces a GPU in tests. Its figures "
-                    + "say nothing about any hardware."
-                warnings.append(Warning(.banner, message, subject: encoder.id))
-            }
-            if encoder.isFakeNode {
-                let message = "Fake render node: the device is simulated. Its figures say nothing about any hardware."
-                warnings.append(Warning(.banner, message, subject: encoder.id))
-            }
+            if encoder.isReferenceDriver { warnings.append(.referenceDriver("encoder", subject: encoder.id)) }
+            if encoder.isFakeNode { warnings.append(.fakeNode(subject: encoder.id)) }
             return warnings
         }
             + (environment.gpus.filter { gpu in gpu.isFake && !encoders.contains { $0.device == gpu.node } }.map {
@@ -38,31 +30,12 @@ extension BenchmarkReport {
     private var machineWarnings: [Warning] {
         var warnings: [Warning] = []
         if !isComplete { warnings.append(Warning(.caution, "The benchmark was stopped before its plan was complete.")) }
-        if let governor = environment.processor.governor, governor != "performance" {
-            let message =
-                "The CPU's frequency governor is \(governor): speeds depend on the previous load. Set it to performance."
-            warnings.append(Warning(.caution, message))
-        }
-        if let load = environment.loadAverage, load > 0.25 * environment.processor.usableProcessors {
-            let message = "The machine was not idle at the start: load \(Readable.number(load, places: 2))."
-            warnings.append(Warning(.caution, message))
-        }
-        if !environment.containment.isEmpty {
-            let message =
-                "It ran inside \(environment.containment.joined(separator: ", ")): others may have used the "
-                + "machine meanwhile."
-            warnings.append(Warning(.note, message))
-        }
+        warnings += environment.warnings
         if Set(encoders.map(\.transfer)).isSuperset(of: [.upload, .zeroCopy]) {
             let message = "The report contains hybrid and zero-copy encoders, but does not compare them."
             warnings.append(Warning(.caution, message))
         }
-        if plan.repeats < 6 {
-            let message =
-                "With \(Readable.count(plan.repeats, "repeat")) per point, confidence intervals span all measured "
-                + "values; 95 % confidence needs 6 repeats."
-            warnings.append(Warning(.note, message))
-        }
+        if plan.repeats < 6 { warnings.append(.fewRepeats(plan.repeats, per: "point")) }
         return warnings
     }
 

@@ -9,7 +9,7 @@ extension BenchmarkReport {
     /// - Parameter width: The width of the terminal in columns.
     public func text(width: Int) -> String {
         let figures = DerivedFigures(self)
-        var text = Self.banner(figures.warnings, width: width)
+        var text = figures.warnings.bannerText(width: width)
         for clip in clips {
             var keys: [BenchmarkMode] = []
             for key in figures.series(of: clip.id) where !keys.contains(key.mode) { keys.append(key.mode) }
@@ -20,23 +20,8 @@ extension BenchmarkReport {
         }
         text += Self.curves(figures, width: width)
         text += Self.streams(figures, width: width)
-        for warning in figures.warnings where warning.weight == .caution {
-            let subject = warning.subject.map { "\($0): " } ?? ""
-            text += Self.flow("caution: \(subject)\(warning.message)", width: width)
-        }
+        text += figures.warnings.cautionText(width: width)
         return text.isEmpty ? "The report contains no results.\n" : text
-    }
-
-    private static func banner(_ warnings: [Warning], width: Int) -> String {
-        let banners = warnings.filter { $0.weight == .banner }
-        let messages = banners.reduce(into: [String]()) { if !$0.contains($1.message) { $0.append($1.message) } }
-            .map { message in
-                let subjects = banners.filter { $0.message == message }.compactMap(\.subject)
-                return "\(message.uppercased()) It concerns: \(subjects.joined(separator: ", "))"
-            }
-        guard !messages.isEmpty else { return "" }
-        let rule = String(repeating: "!", count: min(width, 80)) + "\n"
-        return rule + messages.map { flow($0, width: min(width, 80)) }.joined() + rule + "\n"
     }
 
     private static func table(
@@ -103,7 +88,8 @@ extension BenchmarkReport {
         // A column without room needs no explanation.
         let mark =
             table.text.contains(" %)")
-            ? flow("(n %): the curves share only n % of their range, so the number is not reliable", width: width) : ""
+            ? wrapped("(n %): the curves share only n % of their range, so the number is not reliable", width: width)
+            : ""
         return "BD-rate in % for the same quality (below 0 is better)\n" + table.text
             + note(of: [table]) + mark + "\n"
     }
@@ -135,19 +121,6 @@ extension BenchmarkReport {
 
     private static func number(_ value: Double, _ metric: Metric) -> String {
         Readable.number(value * metric.scale, places: metric.places)
-    }
-
-    private static func flow(_ words: String, width: Int) -> String {
-        var text = ""
-        var line = ""
-        for word in Readable.oneLine(words).split(separator: " ") {
-            if !line.isEmpty, line.count + 1 + word.count > width {
-                text += line + "\n"
-                line = ""
-            }
-            line += line.isEmpty ? String(word) : " " + word
-        }
-        return text + line + "\n"
     }
 }
 
