@@ -30,9 +30,12 @@ enum InstalledSoftware {
         return files.first { $0.hasPrefix(library + ".so.") }.map { String($0.dropFirst(library.count + 4)) }
     }
 
+    /// The detail of this package if the compiler has not optimised it.
+    static let withoutOptimisation = "built without optimisation"
+
     private static var build: String? {
         #if DEBUG
-        "built without optimisation"
+        withoutOptimisation
         #else
         nil
         #endif

@@ -64,6 +64,15 @@ import Testing
         #expect(DerivedFigures(report).warnings.contains { $0.message.contains("does not compare them") })
     }
 
+    @Test func aBuildWithoutOptimisationIsWarnedOf() {
+        var report = SampleReport.make()
+        func isWarned() -> Bool { DerivedFigures(report).warnings.contains { $0.message.contains("built without") } }
+        #expect(!isWarned())
+        let detail = InstalledSoftware.withoutOptimisation
+        report.environment.components.append(.init(name: "vatoolbox", version: "0", detail: detail))
+        #expect(isWarned())
+    }
+
     @Test func whatIsNoHardwareIsSaidFirst() throws {
         var reference = SampleReport.hardware("a", .upload)
         reference.isReferenceDriver = true

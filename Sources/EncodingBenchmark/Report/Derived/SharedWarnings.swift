@@ -6,6 +6,10 @@ extension BenchmarkReport.Environment {
     /// Warnings about the state of the machine.
     var warnings: [BenchmarkReport.Warning] {
         var warnings: [BenchmarkReport.Warning] = []
+        if components.contains(where: { $0.detail == InstalledSoftware.withoutOptimisation }) {
+            let message = "The program was built without optimisation, so that it costs more than it does in use."
+            warnings.append(.init(.caution, message))
+        }
         if let governor = processor.governor, governor != "performance" {
             let message =
                 "The CPU's frequency governor is \(governor): speeds depend on the previous load. Set it to performance."
