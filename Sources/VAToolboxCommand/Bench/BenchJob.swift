@@ -178,18 +178,27 @@ private final class SharedProgress: Sendable {
     /// Ends the display.
     func end() { state.withLock { $0.isOver = true } }
 
-    /// Returns one line of at most `width` columns, with the least important parts at its end.
+    /// Returns one line of at most `width` columns.
     func line(width: Int) -> String {
         let state = state.withLock { $0 }
         guard let progress = state.progress, !state.isOver else { return "" }
         let now = ContinuousClock.now
+        return progress.line(told: (now - state.told).seconds, elapsed: (now - begin).seconds, width: width)
+    }
+}
+
+extension BenchmarkProgress {
+    /// Returns one line of at most `width` columns, with the least important parts at its end.
+    ///
+    /// - Parameters:
+    ///   - told: The seconds since the remaining time was estimated.
+    ///   - elapsed: The seconds since the beginning.
+    func line(told: Double = 0, elapsed: Double, width: Int) -> String {
         var fields: [String] = []
-        if progress.total > 0 { fields.append("\(progress.done + 1) of \(progress.total)") }
-        if let remaining = progress.remaining {
-            fields.append("\(Readable.clock(max(0, remaining - (now - state.told).seconds))) left")
-        }
-        fields.append(progress.activity)
-        fields.append(Readable.clock((now - begin).seconds))
+        if total > 0 { fields.append("\(done + 1) of \(total)") }
+        if let remaining { fields.append("\(Readable.clock(max(0, remaining - told))) left") }
+        fields.append(activity)
+        fields.append(Readable.clock(elapsed))
         return String(fields.joined(separator: "  ").prefix(max(width, 0)))
     }
 }

@@ -99,7 +99,7 @@ extension BenchPlanArguments {
 
 extension ArgumentText<WholeNumber> {
     /// Returns the value, which must be in the allowed range.
-    fileprivate func value(of option: String, in allowed: ClosedRange<Int>) throws(MediaError) -> Int {
+    func value(of option: String, in allowed: ClosedRange<Int>) throws(MediaError) -> Int {
         let value = try value(of: option).value
         if allowed.contains(value) { return value }
         throw MediaError(

@@ -15,7 +15,7 @@ final class DecodeJob: Sendable {
         base = FileJob(
             [command.report],
             usesStandardOutput: command.output.output == ContainerFormat.standardOutput,
-            rest: "the output"
+            ending: "finishing the output"
         )
     }
 

@@ -23,7 +23,7 @@ final class EncodeJob: Sendable {
         base = FileJob(
             commands.map(\.report),
             usesStandardOutput: commands.contains { $0.output.output == ContainerFormat.standardOutput },
-            rest: "the frames that were read"
+            ending: "finishing the frames that were read"
         )
     }
 

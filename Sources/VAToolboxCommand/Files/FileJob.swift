@@ -28,15 +28,15 @@ extension ReportArguments {
     }
 }
 
-/// What every run that writes files has: a console, a document on request, and an end that a signal can bring forward.
+/// What every run that reads a file has: a console, a document on request, and an end that a signal can bring forward.
 final class FileJob: Sendable {
     /// The console for messages.
     let console: Console
 
     /// Whether the result is printed as a document.
-    private let isDocument: Bool
+    let isDocument: Bool
     private let usesStandardOutput: Bool
-    private let rest: String
+    private let ending: String
     private let state = Mutex(State())
 
     private struct State {
@@ -47,9 +47,9 @@ final class FileJob: Sendable {
     /// - Parameters:
     ///   - reports: The flags of each output; each counts wherever it stands.
     ///   - usesStandardOutput: Whether an output is written to standard output, which then contains nothing else.
-    ///   - rest: What is finished after an interruption, such as "the output".
-    init(_ reports: [ReportArguments], usesStandardOutput: Bool, rest: String) {
-        (self.usesStandardOutput, self.rest) = (usesStandardOutput, rest)
+    ///   - ending: What happens after an interruption, such as "finishing the output".
+    init(_ reports: [ReportArguments], usesStandardOutput: Bool, ending: String) {
+        (self.usesStandardOutput, self.ending) = (usesStandardOutput, ending)
         isDocument = reports.contains(where: \.json)
         let isQuiet = reports.contains(where: \.quiet)
         let detail: Console.Detail
@@ -69,7 +69,7 @@ final class FileJob: Sendable {
 
     /// Begins the work that ``interrupt(before:)`` ends.
     ///
-    /// - Parameter stop: Ends the reading, so that the output is completed. It is called at once if a signal has arrived.
+    /// - Parameter stop: Ends the reading, so that an output is completed. It is called at once if a signal has arrived.
     func begin(stop: @escaping @Sendable () -> Void) {
         let wasInterrupted = state.withLock { state in
             state.stop = stop
@@ -78,7 +78,7 @@ final class FileJob: Sendable {
         if wasInterrupted { stop() }
     }
 
-    /// Handles a signal: the first one ends the reading, so that the output is completed; the second one ends the
+    /// Handles a signal: the first one ends the reading, so that an output is completed; the second one ends the
     /// process. Safe on any thread.
     func interrupt(before: Int) {
         if before > 0 {
@@ -92,8 +92,8 @@ final class FileJob: Sendable {
         stop?()
         // The reader of standard error may have stopped, and the next signal must not wait for it.
         let isTold = DispatchSemaphore(value: 0)
-        DispatchQueue.global().async { [console, rest] in
-            console.note("interrupted: finishing \(rest); interrupt again to exit at once")
+        DispatchQueue.global().async { [console, ending] in
+            console.note("interrupted: \(ending); interrupt again to exit at once")
             isTold.signal()
         }
         _ = isTold.wait(timeout: .now() + 1)

@@ -15,7 +15,7 @@ final class RemuxJob: Sendable {
         base = FileJob(
             [command.report],
             usesStandardOutput: command.output.output == ContainerFormat.standardOutput,
-            rest: "the output"
+            ending: "finishing the output"
         )
     }
 
