@@ -2,7 +2,8 @@
 
 /// 64-bit FNV-1a, to detect differences. It has no security purpose.
 package struct Digest: Sendable {
-    private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    /// The digest.
+    package private(set) var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 
     /// Creates an empty digest.
     package init() {}

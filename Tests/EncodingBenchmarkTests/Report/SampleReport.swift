@@ -147,7 +147,7 @@ enum SampleReport {
         )
     }
 
-    private static let environment = BenchmarkReport.Environment(
+    static let environment = BenchmarkReport.Environment(
         processor: .init(model: "A CPU", logicalProcessors: 8, usableProcessors: 8, governor: "performance"),
         memoryBytes: 16_000_000_000,
         operatingSystem: "Debian",
