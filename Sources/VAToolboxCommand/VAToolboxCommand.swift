@@ -61,6 +61,10 @@ struct VAToolboxCommand: ParsableCommand {
             let interruption = Interruption()
             start(probe)
             interruption.wait { _ in probe.interrupt() }
+        case .benchDecoders(let job):
+            let interruption = Interruption()
+            start(job)
+            interruption.wait(job.base.interrupt)
         case .bench(let job):
             let interruption = Interruption()
             start(job)
@@ -121,6 +125,10 @@ struct VAToolboxCommand: ParsableCommand {
         Task.detached { () async -> Void in leave(await job.run()) }
     }
 
+    private static func start(_ job: BenchDecodersJob) {
+        Task.detached { () async -> Void in leave(await job.run()) }
+    }
+
     private static func start(_ probe: ExhaustiveProbe) {
         do throws(MediaError) {
             try PlainThread.start(name: "vt-probe") { leave(probe.run()) }
@@ -155,6 +163,7 @@ struct VAToolboxCommand: ParsableCommand {
         case remux(RemuxJob)
         case tryAll(ExhaustiveProbe)
         case bench(BenchJob)
+        case benchDecoders(BenchDecodersJob)
         case benchRun(BenchRunCommand)
         case done(ExitStatus)
     }
@@ -165,6 +174,12 @@ struct VAToolboxCommand: ParsableCommand {
             try checkCommand(arguments)
             let groups = try outputGroups(arguments)
             if !groups.groups.isEmpty { return .encode(try job(groups)) }
+            if let command = try BenchDecodersCommand(commandLine: arguments) {
+                try checkEnvironment()
+                let job = BenchDecodersJob(command)
+                startLogging(to: job.base.console)
+                return .benchDecoders(job)
+            }
             var command = try parseAsRoot(arguments)
             try checkEnvironment()
             switch command {
@@ -184,6 +199,10 @@ struct VAToolboxCommand: ParsableCommand {
                 let job = BenchJob(command)
                 startLogging(to: job.console)
                 return .bench(job)
+            case is BenchDecodersCommand:
+                throw ValidationError(
+                    "options of bench do not apply to \(BenchDecodersCommand.name), which has to follow bench"
+                )
             case let command as BenchCompareCommand: return .done(command.compare())
             case let command as BenchReportCommand: return .done(command.show())
             case let command as BenchRunCommand:

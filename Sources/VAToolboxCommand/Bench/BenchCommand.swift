@@ -7,13 +7,13 @@ import EncodingBenchmark
 struct BenchCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measure encoders: speed, latency, quality and cost.",
+        abstract: "Measure encoders: speed, latency, quality and cost; and decoders.",
         usage: "vatoolbox bench [--quick | --plan <file>] [options]",
         discussion: """
             Separate the items of a list by commas. Exit status: 0 success, even if some encoders failed; 1 failure; 2 invalid \
             command line or plan; 130 interrupted, continue with --resume.
             """,
-        subcommands: [BenchCompareCommand.self, BenchReportCommand.self]
+        subcommands: [BenchDecodersCommand.self, BenchCompareCommand.self, BenchReportCommand.self]
     )
 
     @OptionGroup(title: "Plan options") var plan: BenchPlanArguments
