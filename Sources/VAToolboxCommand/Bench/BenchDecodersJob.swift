@@ -20,8 +20,8 @@ final class BenchDecodersJob: Sendable {
         do throws(MediaError) {
             let benchmark = DecodersBenchmark(try command.options())
             base.begin { benchmark.stop() }
-            let report = try await base.console.watching { elapsed, width in
-                benchmark.progress.line(elapsed: elapsed, width: width)
+            let report = try await base.watching {
+                benchmark.progress
             } during: { () async throws(MediaError) in
                 try await benchmark.run()
             }
@@ -44,5 +44,13 @@ final class BenchDecodersJob: Sendable {
             if let agreement = decoder.agreement { base.console.error(agreement) }
         }
         return base.deliver(report.document(status), status)
+    }
+}
+
+extension BenchmarkProgress: RunProgress {
+    func line(elapsed: Double, width: Int) -> String { line(told: 0, elapsed: elapsed, width: width) }
+
+    var members: JSON.KeyValuePairs {
+        ["phase": .string(activity), "done": .integer(done), "total": .integer(total)]
     }
 }

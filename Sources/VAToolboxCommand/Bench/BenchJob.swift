@@ -193,7 +193,7 @@ extension BenchmarkProgress {
     /// - Parameters:
     ///   - told: The seconds since the remaining time was estimated.
     ///   - elapsed: The seconds since the beginning.
-    func line(told: Double = 0, elapsed: Double, width: Int) -> String {
+    func line(told: Double, elapsed: Double, width: Int) -> String {
         var fields: [String] = []
         if total > 0 { fields.append("\(done + 1) of \(total)") }
         if let remaining { fields.append("\(Readable.clock(max(0, remaining - told))) left") }

@@ -27,8 +27,8 @@ final class DecodeJob: Sendable {
             let request = try command.request()
             let decoder = FileDecoder(request)
             base.begin { decoder.stop() }
-            let report = try await base.console.watching { elapsed, width in
-                String(decoder.progress.line(elapsed: elapsed).prefix(max(width, 0)))
+            let report = try await base.watching {
+                decoder.progress
             } during: { () async throws(MediaError) in
                 try await decoder.run()
             }
@@ -45,12 +45,18 @@ final class DecodeJob: Sendable {
     }
 }
 
-extension DecodeProgress {
-    /// The progress as one line.
-    func line(elapsed: Double) -> String {
+extension DecodeProgress: RunProgress {
+    func line(elapsed: Double, width: Int) -> String {
         var parts = Readable.progress(time, of: expectedDuration)
         parts.append(Readable.count(pictures, "picture"))
         if elapsed > 0 { parts.append("\(Readable.number(Double(pictures) / elapsed, places: 0)) fps") }
-        return parts.joined(separator: "  ")
+        return String(parts.joined(separator: "  ").prefix(max(width, 0)))
+    }
+
+    var members: JSON.KeyValuePairs {
+        [
+            "time": .number(time.seconds), "expectedDuration": JSON(expectedDuration?.seconds),
+            "pictures": .integer(pictures),
+        ]
     }
 }

@@ -50,8 +50,8 @@ final class EncodeJob: Sendable {
             let transcoder = Transcoder(request, notifyOutput: { narrators[$0].tell($1) })
             narrator.withLock { $0 = narrators[0] }
             base.begin { transcoder.stop() }
-            let results = try await console.watching { elapsed, width in
-                ProgressLine(progress: transcoder.progress, elapsed: elapsed).text(width: width)
+            let results = try await base.watching {
+                transcoder.progress
             } during: { () async throws(MediaError) in
                 try await transcoder.runAll()
             }

@@ -18,6 +18,16 @@ struct ReportArguments: ParsableArguments, Sendable {
 
     @Flag(name: .shortAndLong, help: "Also print what the encoder and FFmpeg log.")
     var verbose = false
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Write the progress to a new file, a FIFO or a descriptor such as /dev/fd/3, twice a second: a JSON object per line.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var progress: String?
 }
 
 extension ReportArguments {
@@ -37,6 +47,8 @@ final class FileJob: Sendable {
     let isDocument: Bool
     private let usesStandardOutput: Bool
     private let ending: String
+    /// Where programs read the progress.
+    private let progressPath: String?
     private let state = Mutex(State())
 
     private struct State {
@@ -51,6 +63,7 @@ final class FileJob: Sendable {
     init(_ reports: [ReportArguments], usesStandardOutput: Bool, ending: String) {
         (self.usesStandardOutput, self.ending) = (usesStandardOutput, ending)
         isDocument = reports.contains(where: \.json)
+        progressPath = reports.compactMap(\.progress).first
         let isQuiet = reports.contains(where: \.quiet)
         let detail: Console.Detail
         if isDocument {
@@ -76,6 +89,41 @@ final class FileJob: Sendable {
             return state.wasInterrupted
         }
         if wasInterrupted { stop() }
+    }
+
+    /// Shows the progress of the work: to people on a terminal, and to a program if it was requested.
+    ///
+    /// - Parameters:
+    ///   - progress: Returns the present progress.
+    ///   - work: The work.
+    /// - Throws: `invalidArgument` or `inputOutput` if a program cannot be told; the error of the work.
+    func watching<Result>(
+        _ progress: @escaping @Sendable () -> any RunProgress,
+        during work: () async throws(MediaError) -> Result
+    ) async throws(MediaError) -> Result {
+        let file = try progressPath.map { (path) throws(MediaError) in try ProgressFile(path: path) }
+        let clock = SuspendingClock()
+        let start = clock.now
+        let reader = file.map { file in
+            Task {
+                while !Task.isCancelled {
+                    file.write(progress().document(elapsed: (clock.now - start).seconds))
+                    try? await clock.sleep(for: .milliseconds(500))
+                }
+                // The last state, whatever the work has come to.
+                file.write(progress().document(elapsed: (clock.now - start).seconds))
+            }
+        }
+        do {
+            let result = try await console.watching({ progress().line(elapsed: $0, width: $1) }, during: work)
+            reader?.cancel()
+            await reader?.value
+            return result
+        } catch {
+            reader?.cancel()
+            await reader?.value
+            throw error
+        }
     }
 
     /// Handles a signal: the first one ends the reading, so that an output is completed; the second one ends the

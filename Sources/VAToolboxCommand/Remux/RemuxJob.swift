@@ -27,8 +27,8 @@ final class RemuxJob: Sendable {
             let request = try command.request()
             let remuxer = Remuxer(request)
             base.begin { remuxer.stop() }
-            let report = try await base.console.watching { elapsed, width in
-                String(remuxer.progress.line(elapsed: elapsed).prefix(max(width, 0)))
+            let report = try await base.watching {
+                remuxer.progress
             } during: { () async throws(MediaError) in
                 try await remuxer.run()
             }
@@ -45,12 +45,18 @@ final class RemuxJob: Sendable {
     }
 }
 
-extension RemuxProgress {
-    /// The progress as one line.
-    func line(elapsed: Double) -> String {
+extension RemuxProgress: RunProgress {
+    func line(elapsed: Double, width: Int) -> String {
         var parts = Readable.progress(time, of: expectedDuration)
         parts.append(Readable.byteCount(Int64(bytes)))
         if elapsed > 0 { parts.append("\(Readable.number(time.seconds / elapsed, places: 0))x") }
-        return parts.joined(separator: "  ")
+        return String(parts.joined(separator: "  ").prefix(max(width, 0)))
+    }
+
+    var members: JSON.KeyValuePairs {
+        [
+            "time": .number(time.seconds), "expectedDuration": JSON(expectedDuration?.seconds),
+            "packets": .integer(packets), "bytes": .integer(Int(bytes)),
+        ]
     }
 }

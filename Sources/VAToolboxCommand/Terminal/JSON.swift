@@ -43,6 +43,16 @@ enum JSON: Sendable, Hashable {
         return text
     }
 
+    /// The document on one line.
+    var line: String {
+        switch self {
+        case .array(let elements): "[" + elements.map(\.line).joined(separator: ",") + "]"
+        case .object(let pairs):
+            "{" + pairs.members.map { JSON.string($0.key).text + ":" + $0.value.line }.joined(separator: ",") + "}"
+        case .null, .bool, .integer, .number, .string: text
+        }
+    }
+
     private func write(to text: inout String, indentation: String) {
         switch self {
         case .null: text += "null"

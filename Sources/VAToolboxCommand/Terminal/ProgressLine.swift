@@ -74,3 +74,20 @@ struct ProgressLine {
         return seconds > 0 ? Double(progress.bytesOut) * 8 / seconds : nil
     }
 }
+
+extension TranscodeProgress: RunProgress {
+    func line(elapsed: Double, width: Int) -> String {
+        ProgressLine(progress: self, elapsed: elapsed).text(width: width)
+    }
+
+    var members: JSON.KeyValuePairs {
+        let isMeasuring = framesIn == 0 && measuredTime != nil
+        return [
+            "phase": .string(isMeasuring ? "measuring" : "encoding"),
+            "time": .number((isMeasuring ? measuredTime ?? time : time).seconds),
+            "expectedDuration": JSON(expectedDuration?.seconds),
+            "framesIn": .integer(framesIn), "expectedFrames": JSON(expectedFrames),
+            "framesOut": .integer(framesOut), "bytes": .integer(bytesOut),
+        ]
+    }
+}
