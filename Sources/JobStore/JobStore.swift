@@ -8,8 +8,16 @@
 ///
 /// **Time** is the store's own. Workers never compare it with theirs.
 ///
-/// **Errors.** Calls throw `unavailable` if the store cannot be reached now. They may have had their effect then: repeat
-/// them, which is safe for all of them, ``submit(_:)`` only with an idempotency key.
+/// **Publishing.** An attempt states what it is about to publish, publishes, and is completed. In between, nobody else gets
+/// its task. If it is not completed, whatever the reason, it is unsettled: nobody knows what was published until someone
+/// has looked, and tells by ``settle(_:wasPublished:)``.
+///
+/// **Errors.** Calls throw `unavailable` if the store cannot be reached now. They may have had their effect then.
+/// Repeating them does no harm: ``submit(_:)`` with an idempotency key returns the job that there is, a second
+/// ``claim(_:)`` leaves the first attempt to the end of its lease, and ``complete(_:result:intent:publish:)``,
+/// ``fail(_:_:)`` and ``release(_:)`` throw `staleAttempt` if they have had their effect, or `unsettled`.
+///
+/// Texts must not contain NUL characters.
 ///
 /// An implementation passes the conformance suite, `JobStoreConformance`.
 package protocol JobStore: Sendable {
@@ -39,7 +47,7 @@ package protocol JobStore: Sendable {
     /// - Throws: `notFound`.
     func cancel(_ id: JobID) async throws(StoreError) -> Job
 
-    /// Has what did not succeed of a failed or cancelled job done again.
+    /// Has what did not succeed of a failed or cancelled job done again, without a time limit.
     ///
     /// - Throws: `notFound`; `invalidState` for any other job.
     func retry(_ id: JobID) async throws(StoreError) -> Job
@@ -88,11 +96,11 @@ package protocol JobStore: Sendable {
     /// Tells that attempts go on, and how far they are.
     ///
     /// - Parameters:
-    ///   - progress: The progress of each attempt as JSON; `nil` to leave what was told before.
-    ///   - lease: How long the tasks are kept from now on.
+    ///   - heartbeats: The attempts.
+    ///   - lease: How long the tasks are kept from now on at least.
     /// - Returns: For each attempt, whether it may go on.
     func renew(
-        _ progress: [AttemptToken: String?],
+        _ heartbeats: [Heartbeat],
         for lease: Duration
     ) async throws(StoreError) -> [AttemptToken: Renewal]
 
@@ -104,9 +112,10 @@ package protocol JobStore: Sendable {
     /// - Parameters:
     ///   - result: What the task returns, as JSON.
     ///   - intent: What is needed to find out whether it was published, as JSON.
-    ///   - publish: Publishes it, for example by renaming files. It is short, and called once or not at all.
-    /// - Throws: `staleAttempt` or `cancelled` without calling `publish`; the error of `publish`, after which the attempt
-    ///   is unsettled.
+    ///   - publish: Publishes it, for example by renaming a file that is on the disk and syncing the folder: when it
+    ///     returns, the result survives a power loss. It is short, and called once or not at all.
+    /// - Throws: `staleAttempt`, `cancelled` or `unsettled` without calling `publish`; `publishFailed` with the error of
+    ///   `publish`, or `unavailable`, after which the attempt may be unsettled.
     func complete(
         _ token: AttemptToken,
         result: String,
@@ -116,22 +125,23 @@ package protocol JobStore: Sendable {
 
     /// Ends an attempt that has failed.
     ///
-    /// - Throws: `staleAttempt`.
+    /// - Throws: `staleAttempt`; `unsettled`.
     func fail(_ token: AttemptToken, _ failure: Failure) async throws(StoreError)
 
     /// Gives a task back, which does not count as a failure.
     ///
-    /// - Throws: `staleAttempt`.
+    /// - Throws: `staleAttempt`; `unsettled`.
     func release(_ token: AttemptToken) async throws(StoreError)
 
     /// Gives back all tasks of workers that are known to be gone, for example because their machine has been started again.
     /// Unsettled attempts are left.
     ///
-    /// - Parameter prefix: What the names of these workers begin with.
+    /// - Parameter prefix: What the names of these workers begin with, such as `node1/`.
     /// - Returns: The number of tasks.
     func releaseAll(ofWorkersNamed prefix: String) async throws(StoreError) -> Int
 
-    /// Returns the attempts that have begun to publish and were not completed. No one else gets their tasks.
+    /// Returns the attempts that have begun to publish and were not completed. No one else gets their tasks. Those whose
+    /// workers are alive may be publishing at this moment.
     func unsettledAttempts() async throws(StoreError) -> [UnsettledAttempt]
 
     /// Settles such an attempt, which must not run any more.
@@ -142,7 +152,8 @@ package protocol JobStore: Sendable {
 
     // MARK: Upkeep
 
-    /// Takes tasks from workers that were not heard of, fails jobs whose deadline has passed, and moves those that have
-    /// waited too long. Call it every second or so.
+    /// Takes tasks from workers that were not heard of, fails jobs whose time is over, and moves those that have waited too
+    /// long. Call it every second or so; if the same process renews leases, after that, so that a machine that was
+    /// suspended loses nothing. What counts is the time of the call, however long it waits for the store.
     func tend() async throws(StoreError) -> UpkeepReport
 }

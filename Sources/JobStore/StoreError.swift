@@ -19,7 +19,11 @@ package struct StoreError: Error, Sendable, Hashable {
         package static let staleAttempt = Code(rawValue: "stale-attempt")
         /// The job of the attempt was cancelled.
         package static let cancelled = Code(rawValue: "cancelled")
-        /// The store cannot be reached now; the call may be repeated. It may have had its effect.
+        /// The attempt has begun to publish, and was not completed: only ``JobStore/settle(_:wasPublished:)`` ends it.
+        package static let unsettled = Code(rawValue: "unsettled")
+        /// The result could not be published, or only in part.
+        package static let publishFailed = Code(rawValue: "publish-failed")
+        /// The store cannot be reached now. The call may have had its effect.
         package static let unavailable = Code(rawValue: "store-unavailable")
         /// The store's data is damaged.
         package static let damaged = Code(rawValue: "store-damaged")

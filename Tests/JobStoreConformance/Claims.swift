@@ -97,6 +97,22 @@ extension ConformanceCase {
             }
             try expectEqual(taken, ["long": 10, "short": 30])
         },
+        ConformanceCase("a share that few workers can serve is not forgotten for the others") { rig in
+            let store = try await rig.store
+            let gpu = Demand(abilities: ["gpu"])
+            for _ in 0..<60 {
+                for share in ["a", "b", "c"] { _ = try await store.submit(.simple(share: share)) }
+            }
+            for _ in 0..<60 { _ = try await store.submit(.simple(share: "gpu", demand: gpu)) }
+            var taken: [String: Int] = [:]
+            for number in 0..<160 {
+                // One of four workers has a GPU, and can do everything.
+                let offer = number % 4 == 0 ? gpu : Demand()
+                let claim = try require(try await store.claim(ClaimRequest(worker: "w", offer: offer)))
+                taken[try await store.job(claim.task.job).job.share, default: 0] += 1
+            }
+            try expect(abs((taken["gpu"] ?? 0) - 40) <= 1, "\(taken)")
+        },
         ConformanceCase("a worker may choose among queues") { rig in
             let store = try await rig.store
             try await store.setQueue(QueueSettings(name: "night"))
@@ -112,7 +128,7 @@ extension ConformanceCase {
                 try await expectError(.invalidArgument) {
                     _ = try await store.claim(ClaimRequest(worker: "w", lease: lease))
                 }
-                try await expectError(.invalidArgument) { _ = try await store.renew([:], for: lease) }
+                try await expectError(.invalidArgument) { _ = try await store.renew([], for: lease) }
             }
             try await expectError(.invalidArgument) { _ = try await store.claim(ClaimRequest(worker: "")) }
         },

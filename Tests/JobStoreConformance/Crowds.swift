@@ -41,6 +41,7 @@ extension ConformanceCase {
             jobs.append(try await rig.store.submit(draft).job.id)
         }
         let published = Ledger()
+        let failing = random.below(2) == 0
         var attempts: [Claim] = []
         var steps = 0
         while true {
@@ -49,31 +50,47 @@ extension ConformanceCase {
             if let claim = try await rig.store.claim("w\(random.below(4))/") { attempts.append(claim) }
             guard !attempts.isEmpty else { break }
             let claim = attempts[random.below(attempts.count)]
-            switch random.below(8) {
-            case 0, 1: try await rig.advance(by: .seconds(random.below(20)))
+            switch random.below(9) {
+            case 0: try await rig.advance(by: .seconds(random.below(20)))
             case 2: _ = try await rig.store.tend()
-            case 3: _ = try await rig.store.renew([claim.token: nil], for: .seconds(15))
+            case 3: _ = try await rig.store.renew([Heartbeat(claim.token)], for: .seconds(15))
             case 4: try await forgiving { try await rig.store.fail(claim.token, .passing) }
             case 5 where random.below(5) == 0: try await rig.reopen()
             case 5: _ = try await rig.store.releaseAll(ofWorkersNamed: "w\(random.below(4))/")
             default:
                 // Whether or not it still has the task.
                 let task = claim.task
+                // Some publish, and the commit fails; some fail to publish.
+                let fails = failing ? random.below(4) : 9
                 try await forgiving {
-                    try await rig.store.complete(claim.token, result: "{}", intent: "{}") { published.add(task) }
+                    try await rig.store.complete(claim.token, result: "{}", intent: "{}") {
+                        if fails == 1 { throw Refusal() }
+                        published.add(task)
+                        if fails == 2 { throw Refusal() }
+                    }
+                }
+                for unsettled in try await rig.store.unsettledAttempts() {
+                    try await rig.store.settle(unsettled.token, wasPublished: published.counts[unsettled.task] != nil)
                 }
                 attempts.removeAll { $0.token == claim.token }
             }
         }
-        for job in jobs { try expectEqual(try await rig.store.state(job), .succeeded) }
+        for id in jobs {
+            let job = try await rig.store.job(id).job
+            try expect(job.state == .succeeded, "seed \(seed): \(job.state), \(job.failure?.message ?? "")")
+        }
         try expectEqual(published.counts.count, 15)
         try expect(published.counts.values.allSatisfy { $0 == 1 }, "seed \(seed): \(published.counts)")
     }
 
     /// Lets those who have lost their task go.
     private static func forgiving(_ body: () async throws -> Void) async throws {
-        do { try await body() } catch let error as StoreError where error.code == .staleAttempt {}
+        do {
+            try await body()
+        } catch let error as StoreError where [.staleAttempt, .publishFailed].contains(error.code) {}
     }
+
+    private struct Refusal: Error {}
 }
 
 /// How many times something was done for a task.

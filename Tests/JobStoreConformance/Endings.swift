@@ -38,7 +38,7 @@ extension ConformanceCase {
             try await store.fail(first.token, .final)
             try expectEqual(try await store.state(job), .running)
             try expect(try await store.claim() == nil, "a task of a failed job is given away")
-            let renewals = try await store.renew([second.token: nil], for: .seconds(15))
+            let renewals = try await store.renew([Heartbeat(second.token)], for: .seconds(15))
             try expectEqual(renewals, [second.token: .isCancelled])
             try await expectError(.cancelled) {
                 try await store.complete(second.token, result: "{}", intent: "{}") {
@@ -121,27 +121,40 @@ extension ConformanceCase {
             try await store.complete(try await store.take())
             try expectEqual(try await store.state(job), .succeeded)
         },
-        ConformanceCase("a job fails at its deadline") { rig in
+        ConformanceCase("a job fails at its time limit") { rig in
             let store = try await rig.store
             var draft = JobDraft.simple(["a", "b"])
-            let now = try await store.submit(.simple()).job.created
-            try await store.complete(try await store.take())
-            draft.deadline = now + .seconds(100)
+            draft.timeLimit = .seconds(100)
             let (running, waiting) = (try await store.submit(draft).job.id, try await store.submit(draft).job.id)
             let claim = try await store.take()
             try expectEqual(claim.task.job, running)
             try await rig.advance(by: .seconds(99))
-            _ = try await store.renew([claim.token: nil], for: .seconds(60))
+            _ = try await store.renew([Heartbeat(claim.token)], for: .seconds(60))
             try expect(try await store.tend().late.isEmpty, "too early")
             try await rig.advance(by: .seconds(2))
             try expectEqual(Set(try await store.tend().late), [running, waiting])
             try expect(try await store.tend().late.isEmpty, "twice")
             try expectEqual(try await store.state(waiting), .failed)
-            try expectEqual(try await store.renew([claim.token: nil], for: .seconds(15)), [claim.token: .isCancelled])
+            try expectEqual(
+                try await store.renew([Heartbeat(claim.token)], for: .seconds(15)),
+                [claim.token: .isCancelled]
+            )
             try await store.release(claim.token)
             let job = try await store.job(running).job
             try expectEqual(job.state, .failed)
-            try expectEqual(job.failure?.code, "deadline-exceeded")
+            try expectEqual(job.failure?.code, "time-limit-exceeded")
+        },
+        ConformanceCase("a cancelled job that still runs does not fail at its time limit") { rig in
+            let store = try await rig.store
+            var draft = JobDraft.simple()
+            draft.timeLimit = .seconds(5)
+            let job = try await store.submit(draft).job.id
+            let claim = try await store.take()
+            _ = try await store.cancel(job)
+            try await rig.advance(by: .seconds(10))
+            try expect(try await store.tend().late.isEmpty, "it is late")
+            try await store.release(claim.token)
+            try expectEqual(try await store.state(job), .cancelled)
         },
         ConformanceCase("a job is kept for its retention, and deleted with all that belongs to it") { rig in
             let store = try await rig.store

@@ -15,7 +15,10 @@ extension ConformanceCase {
             let heir = try await store.take("heir")
             try expectEqual(heir.task, zombie.task)
             try expect(heir.token > zombie.token && heir.number == 2, "\(heir)")
-            try expectEqual(try await store.renew([zombie.token: nil], for: .seconds(15)), [zombie.token: .isLost])
+            try expectEqual(
+                try await store.renew([Heartbeat(zombie.token)], for: .seconds(15)),
+                [zombie.token: .isLost]
+            )
             try await expectError(.staleAttempt) {
                 try await store.complete(zombie.token, result: "{}", intent: "{}") {
                     throw ConformanceFailure(description: "a zombie has published")
@@ -36,7 +39,7 @@ extension ConformanceCase {
             for second in 1...30 {
                 try await rig.advance(by: .seconds(10))
                 let progress: String? = second % 2 == 0 ? nil : "{\"frames\":\(second)}"
-                let renewals = try await store.renew([claim.token: progress], for: .seconds(15))
+                let renewals = try await store.renew([Heartbeat(claim.token, progress: progress)], for: .seconds(15))
                 try expectEqual(renewals, [claim.token: .continues])
                 try expect(try await store.tend().lost.isEmpty, "it was lost")
                 let told = try await store.job(job).attempts[0].progress
@@ -50,7 +53,10 @@ extension ConformanceCase {
             _ = try await store.submit(.simple())
             let claim = try await store.take()
             try await rig.advance(by: .seconds(60))
-            try expectEqual(try await store.renew([claim.token: nil], for: .seconds(15)), [claim.token: .continues])
+            try expectEqual(
+                try await store.renew([Heartbeat(claim.token)], for: .seconds(15)),
+                [claim.token: .continues]
+            )
             try expect(try await store.tend().lost.isEmpty, "it was lost")
             try await store.complete(claim)
         },

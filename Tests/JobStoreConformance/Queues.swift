@@ -69,6 +69,29 @@ extension ConformanceCase {
             try expect(try await store.tend().moved.isEmpty, "it moved again")
             try expectEqual(try await store.take().task.job, job)
         },
+        ConformanceCase("a job that has run does not move on at once") { rig in
+            let store = try await rig.store
+            try await store.setQueue(QueueSettings(name: "cpu"))
+            try await store.setQueue(QueueSettings(name: "gpu", hop: .init(after: 60, queue: "cpu")))
+            let job = try await store.submit(.simple(queue: "gpu")).job.id
+            let claim = try await store.claim(ClaimRequest(worker: "w", lease: .seconds(7200)))
+            try await rig.advance(by: .seconds(3600))
+            try await store.release(try require(claim).token)
+            try await rig.advance(by: .seconds(59))
+            try expect(try await store.tend().moved.isEmpty, "too early")
+            try await rig.advance(by: .seconds(2))
+            try expectEqual(try await store.tend().moved, [job])
+        },
+        ConformanceCase("a limit holds among many workers at once") { rig in
+            let store = try await rig.store
+            try await store.setQueue(QueueSettings(name: "default", mostRunning: 3))
+            for _ in 0..<20 { _ = try await store.submit(.simple()) }
+            let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for worker in 0..<16 { group.addTask { try await store.claim("w\(worker)") != nil } }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            try expectEqual(taken, 3)
+        },
         ConformanceCase("a queue in use is not removed") { rig in
             let store = try await rig.store
             try await store.setQueue(QueueSettings(name: "cpu"))
@@ -94,7 +117,8 @@ extension ConformanceCase {
                 QueueSettings(name: "q", windows: [TimeWindow(days: [1], start: 0, length: 0)]),
                 QueueSettings(name: "q", hop: .init(after: -1, queue: "default")),
                 QueueSettings(name: "q", hop: .init(after: 1, queue: "q")),
-                QueueSettings(name: "q", weights: ["a": 0]), QueueSettings(name: "q", weights: ["a": .nan]),
+                QueueSettings(name: "q", weights: ["a": 0]), QueueSettings(name: "q", weights: ["a": 1e-4]),
+                QueueSettings(name: "q", weights: ["a": .nan]),
             ]
             for settings in wrong {
                 let error = try await expectError(.invalidArgument) { try await store.setQueue(settings) }
@@ -112,6 +136,10 @@ extension ConformanceCase {
             let third = try await store.submit(.simple(demand: demand)).job.id
             try expectEqual(try await store.reasonForWaiting(first), .worker(tasksBefore: 2, Demand()))
             try expectEqual(try await store.reasonForWaiting(second), .worker(tasksBefore: 0, Demand()))
+            try expectEqual(try await store.reasonForWaiting(third), .worker(tasksBefore: 1, demand))
+            // Those of a paused queue are before nobody.
+            try await store.setQueue(QueueSettings(name: "paused", isPaused: true))
+            _ = try await store.submit(.simple(queue: "paused", priority: 90))
             try expectEqual(try await store.reasonForWaiting(third), .worker(tasksBefore: 1, demand))
             let claim = try await store.take()
             try expectEqual(try await store.reasonForWaiting(claim.task.job), nil)

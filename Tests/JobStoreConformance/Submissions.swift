@@ -36,6 +36,11 @@ extension ConformanceCase {
                 { $0.tasks[0].retries.pause = -1 }, { $0.tasks[0].retries.longestPause = .infinity },
                 { $0.labels = ["": "x"] }, { $0.labels = ["x": String(repeating: "y", count: 257)] },
                 { draft in for number in 0..<65 { draft.labels["\(number)"] = "" } },
+                { $0.tasks[0].cost = 2e6 }, { $0.tasks[0].cost = 1e-4 }, { $0.timeLimit = .seconds(-1) },
+                { $0.tasks[0].demand.amounts = ["memory": .nan] }, { $0.tasks[0].demand.amounts = ["": 1] },
+                { $0.tasks[0].demand.amounts = ["memory": -1] }, { $0.tasks[0].demand.abilities = ["a\0b"] },
+                { $0.request = "a\0b" }, { $0.labels = ["a": "b\0"] }, { $0.share = "\0" },
+                { $0.tasks[0].payload = "\0" }, { $0.idempotency = .init(key: "a\0", hash: "1") },
                 { $0.idempotency = .init(key: "", hash: "1") }, { $0.share = String(repeating: "s", count: 257) },
             ]
             for (index, change) in changes.enumerated() {
@@ -66,6 +71,34 @@ extension ConformanceCase {
             _ = try await rig.store.cancel(first.job.id)
             try await rig.store.delete(first.job.id)
             try expect(try await rig.store.submit(changed).isNew, "the key is still in use")
+        },
+        ConformanceCase("a submission can be repeated when its queue is gone") { rig in
+            let store = try await rig.store
+            try await store.setQueue(QueueSettings(name: "old", hop: .init(after: 0, queue: "default")))
+            var draft = JobDraft.simple(queue: "old")
+            draft.idempotency = .init(key: "key", hash: "1")
+            let job = try await store.submit(draft).job.id
+            try await rig.advance(by: .seconds(1))
+            _ = try await store.tend()
+            try await store.removeQueue("old")
+            try expectEqual(try await store.submit(draft).job.id, job)
+        },
+        ConformanceCase("one of many submissions with the same key is new") { rig in
+            let store = try await rig.store
+            var draft = JobDraft.simple()
+            draft.idempotency = .init(key: "key", hash: "1")
+            let same = draft
+            let results = try await withThrowingTaskGroup(of: (JobID, Bool).self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        let result = try await store.submit(same)
+                        return (result.job.id, result.isNew)
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            try expectEqual(Set(results.map(\.0)).count, 1)
+            try expectEqual(results.count { $0.1 }, 1)
         },
         ConformanceCase("what is submitted is there after a crash") { rig in
             let job = try await rig.store.submit(.simple()).job

@@ -14,6 +14,7 @@ import Testing
         let weights = (0..<(2 + random.below(6))).map { _ in Double(1 + random.below(9)) }
         let keys = weights.indices.map { FairShares.Key(queue: "q", share: "\($0)") }
         var shares = FairShares(present: Double(random.below(1000)))
+        shares.note(waiting: Set(keys))
         var charged = weights.map { _ in 0.0 }
         var largest = 0.0
         for _ in 0..<2000 {
@@ -33,9 +34,30 @@ import Testing
     @Test func anIdleShareBeginsAtThePresent() {
         var shares = FairShares()
         let (busy, idle) = (FairShares.Key(queue: "q", share: "busy"), FairShares.Key(queue: "q", share: "idle"))
+        shares.note(waiting: [busy, idle])
         shares.charge(idle, cost: 1, weight: 1)
-        for _ in 0..<100 { shares.charge(busy, cost: 1, weight: 1) }
+        for _ in 0..<100 {
+            shares.note(waiting: [busy])
+            shares.charge(busy, cost: 1, weight: 1)
+        }
+        shares.note(waiting: [busy, idle])
         #expect(shares.time(of: idle) == 99 && shares.time(of: busy) == 100)
+    }
+
+    /// One that waits all the time stays behind, up to the limit.
+    @Test func aShareThatNobodyServesStaysBehind() {
+        var shares = FairShares()
+        let (busy, stuck) = (FairShares.Key(queue: "q", share: "busy"), FairShares.Key(queue: "q", share: "stuck"))
+        for _ in 0..<100 {
+            shares.note(waiting: [busy, stuck])
+            shares.charge(busy, cost: 1, weight: 1)
+        }
+        #expect(shares.time(of: stuck) == 0 && shares.time(of: busy) == 100)
+        for _ in 0..<2000 {
+            shares.note(waiting: [busy, stuck])
+            shares.charge(busy, cost: 1, weight: 1)
+        }
+        #expect(shares.time(of: stuck) == 2098 - FairShares.mostLag)
     }
 
     @Test(arguments: [

@@ -26,7 +26,7 @@ package struct Job: Sendable, Hashable {
     package var isCancelRequested: Bool
     /// The time of the submission.
     package var created: StoreTime
-    /// The time when it came into its present queue.
+    /// The time since when it has waited in its present queue.
     package var queued: StoreTime
     /// The time when its first task began.
     package var started: StoreTime?

@@ -13,18 +13,18 @@ package struct JobDraft: Sendable, Hashable {
     package var labels: [String: String]
     /// What is to be done, as JSON. The store does not read it.
     package var request: String
-    /// The tasks, each after those that it depends on; 1...10,000.
+    /// The tasks, each after those that it depends on; 1...2,000.
     package var tasks: [TaskDraft]
     /// Lets a client repeat the submission without a second job.
     package var idempotency: Idempotency?
-    /// The time after which the job fails if it has not ended; `nil` for no limit.
-    package var deadline: StoreTime?
+    /// The time from the submission after which the job fails if it has not ended; `nil` for no limit.
+    package var timeLimit: Duration?
     /// How long the job is kept after its end.
     package var retention: Duration
 
     /// A key of the client's, and a hash of what it submits.
     package struct Idempotency: Sendable, Hashable {
-        /// The key, of which there is one per client. It is kept as long as the job.
+        /// The key, which is unique in the store: the keys of different clients must differ. It is kept as long as the job.
         package var key: String
         /// The hash of the request. The same key with another hash is a conflict.
         package var hash: String
@@ -45,7 +45,7 @@ package struct JobDraft: Sendable, Hashable {
         request: String,
         tasks: [TaskDraft],
         idempotency: Idempotency? = nil,
-        deadline: StoreTime? = nil,
+        timeLimit: Duration? = nil,
         retention: Duration = .seconds(30 * 86400)
     ) {
         self.queue = queue
@@ -55,7 +55,7 @@ package struct JobDraft: Sendable, Hashable {
         self.request = request
         self.tasks = tasks
         self.idempotency = idempotency
-        self.deadline = deadline
+        self.timeLimit = timeLimit
         self.retention = retention
     }
 }
@@ -70,7 +70,7 @@ package struct TaskDraft: Sendable, Hashable {
     package var dependencies: [Int]
     /// What a worker must offer.
     package var demand: Demand
-    /// The work, in any unit that is the same for all jobs: what a share is charged with. Above 0.
+    /// The work, in any unit that is the same for all jobs, 0.001...1,000,000: what a share is charged with for each attempt.
     package var cost: Double
     /// When the task is given up.
     package var retries: RetryPolicy

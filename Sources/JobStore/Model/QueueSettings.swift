@@ -15,7 +15,7 @@ package struct QueueSettings: Sendable, Hashable {
     package var windows: [TimeWindow]
     /// Where jobs go that have waited too long; `nil` to leave them.
     package var hop: Hop?
-    /// The weights of shares, above 0; 1 for all others.
+    /// The weights of shares, 0.001...1000; 1 for all others.
     package var weights: [String: Double]
 
     /// A move to another queue.

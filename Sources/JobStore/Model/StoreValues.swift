@@ -67,6 +67,20 @@ package struct Claim: Sendable, Hashable {
     package var lastFailure: Failure?
 }
 
+/// A sign of life of an attempt.
+package struct Heartbeat: Sendable, Hashable {
+    /// The attempt.
+    package var token: AttemptToken
+    /// How far it is, as JSON; `nil` to leave what was told before.
+    package var progress: String?
+
+    /// Makes a sign of life.
+    package init(_ token: AttemptToken, progress: String? = nil) {
+        self.token = token
+        self.progress = progress
+    }
+}
+
 /// Whether an attempt may go on.
 package enum Renewal: Sendable, Hashable {
     case continues
@@ -91,11 +105,11 @@ package struct UnsettledAttempt: Sendable, Hashable {
 package struct UpkeepReport: Sendable, Hashable {
     /// The attempts whose workers were not heard of.
     package var lost: [AttemptToken] = []
-    /// The jobs whose deadlines have passed.
+    /// The jobs whose time limits have passed.
     package var late: [JobID] = []
     /// The jobs that were moved to another queue.
     package var moved: [JobID] = []
-    /// Jobs whose retention is over: delete their files and then themselves. At most 100 at a time.
+    /// Jobs whose retention is over: delete them, and then their files. At most 100 at a time.
     package var expired: [JobID] = []
 }
 

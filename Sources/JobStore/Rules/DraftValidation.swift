@@ -2,25 +2,32 @@
 
 extension JobDraft {
     /// The largest number of tasks of a job.
-    static let mostTasks = 10_000
+    static let mostTasks = 2000
 
     /// - Throws: `invalidArgument` with the value given and the values allowed.
     func validate() throws(StoreError) {
         try check(priority, in: 0...100, "the priority")
         try check(tasks.count, in: 1...Self.mostTasks, "the number of tasks")
         try check(retention.wholeMilliseconds, in: 0...Int64.max / 4, "the retention in milliseconds")
+        if let timeLimit {
+            try check(timeLimit.wholeMilliseconds, in: 0...Int64.max / 4, "the time limit in milliseconds")
+        }
+        try checkTexts([share, request] + labels.flatMap { [$0.key, $0.value] })
         try check(share.utf8.count, in: 0...256, "the length of the share in bytes")
         try check(labels.count, in: 0...64, "the number of labels")
         for (name, value) in labels {
             try check(name.utf8.count, in: 1...128, "the length of a label's name in bytes")
             try check(value.utf8.count, in: 0...256, "the length of a label's value in bytes")
         }
-        if let idempotency { try check(idempotency.key.utf8.count, in: 1...256, "the length of the idempotency key") }
+        if let idempotency {
+            try check(idempotency.key.utf8.count, in: 1...256, "the length of the idempotency key in bytes")
+            try checkTexts([idempotency.key, idempotency.hash])
+        }
         for (index, task) in tasks.enumerated() {
             try check(task.kind.utf8.count, in: 1...64, "the length of a task's kind in bytes")
-            guard task.cost > 0, task.cost.isFinite else {
-                throw StoreError(.invalidArgument, "the cost of a task", given: "\(task.cost)", allowed: "above 0")
-            }
+            try checkTexts([task.kind, task.payload])
+            try check(task.cost, in: 0.001...1e6, "the cost of a task")
+            try task.demand.validate()
             guard task.dependencies.allSatisfy((0..<index).contains) else {
                 let given = task.dependencies.map(String.init).joined(separator: ", ")
                 throw StoreError(
@@ -66,14 +73,31 @@ extension QueueSettings {
                 throw StoreError(.invalidArgument, "a queue hops to itself", given: name, allowed: "another queue")
             }
         }
-        for (share, weight) in weights where !(weight > 0 && weight <= 1e6) {
-            throw StoreError(
-                .invalidArgument,
-                "the weight of the share \(share)",
-                given: "\(weight)",
-                allowed: "above 0, up to 1000000"
-            )
-        }
+        try checkTexts(Array(weights.keys))
+        for (share, weight) in weights { try check(weight, in: 0.001...1000, "the weight of the share \(share)") }
+    }
+}
+
+extension Demand {
+    /// - Throws: `invalidArgument` with the value given and the values allowed.
+    func validate() throws(StoreError) {
+        try check(abilities.count + amounts.count, in: 0...64, "the number of abilities and amounts")
+        let names = Array(abilities) + Array(amounts.keys)
+        for name in names { try check(name.utf8.count, in: 1...128, "the length of an ability or amount in bytes") }
+        try checkTexts(names)
+        for (name, amount) in amounts { try check(amount, in: 0...1e18, "the amount of \(name)") }
+    }
+}
+
+/// - Throws: `invalidArgument` if a text contains a NUL character, at which databases end texts.
+private func checkTexts(_ texts: [String]) throws(StoreError) {
+    for text in texts where text.utf8.contains(0) {
+        throw StoreError(
+            .invalidArgument,
+            "a text contains a NUL character",
+            given: String(text.prefix(100)),
+            allowed: "all other characters"
+        )
     }
 }
 

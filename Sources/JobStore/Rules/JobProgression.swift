@@ -22,8 +22,8 @@ struct JobProgression: Sendable, Hashable {
         guard tasks.allSatisfy(\.state.isFinal) else {
             return tasks.contains { $0.state.isRunning || $0.state == .succeeded } ? .running : .waiting
         }
-        if failure != nil { return .failed }
-        return tasks.allSatisfy { $0.state == .succeeded } ? .succeeded : .cancelled
+        if tasks.allSatisfy({ $0.state == .succeeded }) { return .succeeded }
+        return failure != nil ? .failed : .cancelled
     }
 
     /// A worker has claimed a task that was ready.
@@ -41,7 +41,8 @@ struct JobProgression: Sendable, Hashable {
         at time: StoreTime,
         jitter: Double
     ) {
-        guard !isEnding else {
+        // What was published is there, whatever became of the job meanwhile.
+        guard !isEnding || outcome == .succeeded else {
             tasks[index].state = .cancelled
             return
         }
@@ -51,6 +52,7 @@ struct JobProgression: Sendable, Hashable {
             tasks[index].state = .succeeded
             (tasks[index].result, tasks[index].failure) = (result, nil)
             unblock(at: time)
+            if tasks.allSatisfy({ $0.state == .succeeded }) { (isCancelRequested, failure) = (false, nil) }
         case .failed(let failure):
             tasks[index].failures += 1
             tasks[index].failure = failure

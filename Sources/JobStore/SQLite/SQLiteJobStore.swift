@@ -2,23 +2,28 @@
 
 internal import GRDB
 
-/// A job store in an SQLite database on a local file system, for the processes of one service.
+/// A job store in an SQLite database on a local file system. One object of one process has the database at a time.
 ///
-/// Every change is on the disk when a call returns (`synchronous=FULL`). One object has the database at a time.
+/// Every change is on the disk when a call returns (`synchronous=FULL`).
 package final class SQLiteJobStore: JobStore {
     private let pool: DatabasePool
     private let clock: StoreClock
     private let file: StoreFile
+    private let demands = KnownDemands()
     /// What was done to open the database; `nil` if it was sound.
     package let repair: Repair?
 
     /// What had to be done to open a damaged database.
+    ///
+    /// The backup lacks what came later: jobs that were submitted since are not there, and tasks that were completed since
+    /// will run again. Look for their results before any worker gets a task. No number is issued twice: the tokens of
+    /// attempts, the positions of jobs and the numbers of events leave a large gap.
     package struct Repair: Sendable, Hashable {
         /// What was wrong.
         package var damage: String
-        /// Where the damaged database is now.
-        package var damagedPath: String
-        /// The backup that has taken its place, which lacks what came later.
+        /// Where the damaged database is now; `nil` if there was none.
+        package var damagedPath: String?
+        /// The backup, a copy of which has taken its place.
         package var backupPath: String
     }
 
@@ -50,7 +55,16 @@ package final class SQLiteJobStore: JobStore {
     /// - Throws: `unavailable` if it cannot be written; the backup before is left then.
     package func backUp() async throws(StoreError) {
         let file = file
-        try await Self.unCancelled { [pool] in try file.backUp(pool) }
+        try await Self.unCancelled { try file.backUp() }
+    }
+
+    /// The number of times that a commit waits for the disk: 2 is `FULL` (SQLite's `PRAGMA synchronous`).
+    var synchronous: Int? {
+        get async throws(StoreError) {
+            try await Self.unCancelled { [pool] in
+                try await pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+            }
+        }
     }
 
     /// Limits the size of the database, as a full disk would.
@@ -62,12 +76,14 @@ package final class SQLiteJobStore: JobStore {
 
     // MARK: Access
 
+    /// - Parameter time: The time of the change; `nil` for that at which it begins.
     private func write<Value: Sendable>(
+        at time: StoreTime? = nil,
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
         let clock = clock
-        return try await Self.unCancelled { [pool] in
-            try await pool.write { try body(StoreTransaction(database: $0, time: clock.now)) }
+        return try await Self.unCancelled { [pool, demands] in
+            try await pool.write { try body(StoreTransaction(database: $0, time: time ?? clock.now, demands: demands)) }
         }
     }
 
@@ -75,8 +91,8 @@ package final class SQLiteJobStore: JobStore {
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
         let clock = clock
-        return try await Self.unCancelled { [pool] in
-            try await pool.read { try body(StoreTransaction(database: $0, time: clock.now)) }
+        return try await Self.unCancelled { [pool, demands] in
+            try await pool.read { try body(StoreTransaction(database: $0, time: clock.now, demands: demands)) }
         }
     }
 
@@ -105,6 +121,8 @@ extension StoreError {
             let isDamage = [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
             let text = error.message ?? "SQLite error \(error.resultCode.rawValue)"
             self.init(isDamage ? .damaged : .unavailable, "the job store cannot be used: \(text)")
+        } else if error is EncodingError {
+            self.init(.invalidArgument, "a value cannot be stored: \(error)")
         } else {
             self.init(.unavailable, "\(error)")
         }
@@ -157,10 +175,10 @@ extension SQLiteJobStore {
     }
 
     package func renew(
-        _ progress: [AttemptToken: String?],
+        _ heartbeats: [Heartbeat],
         for lease: Duration
     ) async throws(StoreError) -> [AttemptToken: Renewal] {
-        try await write { try $0.renew(progress, for: lease) }
+        try await write { try $0.renew(heartbeats, for: lease) }
     }
 
     package func complete(
@@ -170,7 +188,7 @@ extension SQLiteJobStore {
         publish: @escaping @Sendable () throws -> Void
     ) async throws(StoreError) {
         try await write { try $0.intend(token, result: result, intent: intent) }
-        try await write { try $0.complete(token, result: result, publish: publish) }
+        if let error = try await write({ try $0.complete(token, result: result, publish: publish) }) { throw error }
     }
 
     package func fail(_ token: AttemptToken, _ failure: Failure) async throws(StoreError) {
@@ -193,5 +211,7 @@ extension SQLiteJobStore {
         try await write { try $0.settle(token, wasPublished: wasPublished) }
     }
 
-    package func tend() async throws(StoreError) -> UpkeepReport { try await write { try $0.tend() } }
+    package func tend() async throws(StoreError) -> UpkeepReport {
+        try await write(at: clock.now) { try $0.tend() }
+    }
 }

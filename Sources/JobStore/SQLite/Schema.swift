@@ -47,6 +47,7 @@ enum Schema {
         ) STRICT;
         CREATE INDEX jobs_by_state ON jobs (state, position);
         CREATE INDEX jobs_by_queue ON jobs (queue, position);
+        CREATE INDEX jobs_waiting ON jobs (queue, queued) WHERE state = 'waiting';
         CREATE INDEX jobs_by_deadline ON jobs (deadline) WHERE deadline IS NOT NULL AND ended IS NULL;
         CREATE INDEX jobs_by_end ON jobs (ended + retention) WHERE ended IS NOT NULL;
 
@@ -81,7 +82,7 @@ enum Schema {
             share TEXT NOT NULL,
             PRIMARY KEY (job, number)
         ) STRICT, WITHOUT ROWID;
-        CREATE INDEX tasks_ready ON tasks (queue, priority, share, demand, job, number, ready_from) WHERE state = 'ready';
+        CREATE INDEX tasks_ready ON tasks (queue, priority, share, demand, job, number, ready_from, state) WHERE state = 'ready';
         CREATE INDEX tasks_running ON tasks (queue) WHERE state = 'running';
 
         CREATE TABLE attempts (
@@ -114,6 +115,7 @@ enum Schema {
             queue TEXT NOT NULL,
             share TEXT NOT NULL,
             time REAL NOT NULL,
+            is_waiting INTEGER NOT NULL,
             PRIMARY KEY (priority, queue, share)
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE turns (priority INTEGER PRIMARY KEY, present REAL NOT NULL) STRICT;

@@ -3,13 +3,18 @@
 internal import CLinux
 internal import GRDB
 internal import Glibc
+internal import Synchronization
 
 /// The files of a database, which one process has at a time.
 final class StoreFile: Sendable {
     let path: String
     private let lock: Int32
     private let patience: Double
+    private let backups = Atomic(0)
 
+    private var folder: String {
+        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
     private var backupPath: String { path + ".backup" }
 
     /// Takes the database.
@@ -22,11 +27,10 @@ final class StoreFile: Sendable {
     init(path: String, patience: Double) throws(StoreError) {
         self.path = path
         self.patience = patience
-        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0 else { throw Self.error("the job store cannot be locked", path + ".lock") }
         let system = linux_file_system(folder)
-        guard system >= 0 else {
-            throw Self.error("the folder of the job store cannot be used", folder)
-        }
+        guard system >= 0 else { throw Self.error("the folder of the job store cannot be used", folder) }
         if let name = Self.networkFileSystem(system) {
             throw StoreError(
                 .unavailable,
@@ -35,13 +39,9 @@ final class StoreFile: Sendable {
                 allowed: "a local file system"
             )
         }
-        lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard lock >= 0 else { throw Self.error("the lock of the job store cannot be opened", path + ".lock") }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-            let isTaken = errno == EWOULDBLOCK
-            let error = Self.error("the job store cannot be locked", path)
-            close(lock)
-            throw isTaken ? StoreError(.unavailable, "another process has the job store open", given: path) : error
+            guard errno == EWOULDBLOCK else { throw Self.error("the job store cannot be locked", path) }
+            throw StoreError(.unavailable, "another process has the job store open", given: path)
         }
     }
 
@@ -64,34 +64,35 @@ final class StoreFile: Sendable {
 
     // MARK: Opening
 
-    /// Opens the database, and replaces it by its backup if it is damaged.
+    /// Opens the database, and replaces it by a copy of its backup if it is damaged, or is not there although its backup
+    /// is.
     func openSound() throws(StoreError) -> (DatabasePool, SQLiteJobStore.Repair?) {
+        let isMissing = !Self.isStore(path) && access(backupPath, F_OK) == 0
         do throws(StoreError) {
+            if isMissing { throw StoreError(.damaged, "the job store is missing, but not its backup", given: path) }
             return (try openPool(), nil)
         } catch {
-            guard error.code == .damaged, isSound(backupPath) else { throw error }
-            let aside = try moveAside()
-            guard rename(backupPath, path) == 0 else {
-                throw Self.error("the backup of the job store cannot be used", backupPath)
-            }
-            let repair = SQLiteJobStore.Repair(
-                damage: error.message,
-                damagedPath: aside,
-                backupPath: backupPath
+            guard error.code == .damaged, Self.isStore(backupPath) else { throw error }
+            let damaged = try restore()
+            let pool = try openPool()
+            try storing { try pool.write(Self.skipNumbers) }
+            return (
+                pool,
+                SQLiteJobStore.Repair(damage: error.message, damagedPath: damaged, backupPath: backupPath)
             )
-            return (try openPool(), repair)
         }
     }
 
-    /// Whether there is a database that is not damaged.
-    private func isSound(_ path: String) -> Bool {
+    /// Whether there is a database of a store that is not damaged. SQLite takes an empty file for a sound database.
+    private static func isStore(_ path: String) -> Bool {
         guard access(path, F_OK) == 0 else { return false }
         var configuration = Configuration()
         configuration.readonly = true
-        let findings = try? DatabaseQueue(path: path, configuration: configuration).read {
-            try String.fetchAll($0, sql: "PRAGMA quick_check(1)")
+        let isSound = try? DatabaseQueue(path: path, configuration: configuration).read { database in
+            try String.fetchAll(database, sql: "PRAGMA quick_check(1)") == ["ok"]
+                && database.tableExists("grdb_migrations")
         }
-        return findings == ["ok"]
+        return isSound ?? false
     }
 
     private func openPool() throws(StoreError) -> DatabasePool {
@@ -100,9 +101,12 @@ final class StoreFile: Sendable {
         configuration.foreignKeysEnabled = true
         configuration.maximumReaderCount = 4
         configuration.busyMode = .timeout(patience)
-        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+        // SQLite gives its other files the rights of this one. Requests of jobs can contain secrets.
+        try create(path)
         return try storing {
             let pool = try DatabasePool(path: path, configuration: configuration)
+            // The pool has chosen NORMAL, with which the last changes are lost with the power.
+            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             let findings = try pool.read { try String.fetchAll($0, sql: "PRAGMA quick_check(1)") }
             guard findings == ["ok"] else {
                 let finding = findings.first ?? "no result"
@@ -118,35 +122,89 @@ final class StoreFile: Sendable {
         }
     }
 
-    /// Renames the files of the database.
+    /// Creates an empty file that only its owner can read, unless there is one.
+    private func create(_ path: String) throws(StoreError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.error("the job store cannot be opened", path) }
+        close(descriptor)
+    }
+
+    // MARK: Restoring
+
+    /// Puts a copy of the backup in place of the database, whose files get other names.
     ///
-    /// - Returns: The new path of the database.
-    private func moveAside() throws(StoreError) -> String {
+    /// - Returns: The new path of the database; `nil` if there was none.
+    private func restore() throws(StoreError) -> String? {
+        let copy = path + ".restored"
+        unlink(copy)
+        try create(copy)
+        try storing {
+            var configuration = Configuration()
+            configuration.readonly = true
+            let backup = try DatabaseQueue(path: backupPath, configuration: configuration)
+            try backup.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [copy]) }
+        }
+        try sync(copy)
+        // If the process ends here, the next start finds the backup, and no database.
+        let damaged = try moveAside()
+        guard rename(copy, path) == 0 else { throw Self.error("the backup of the job store cannot be used", copy) }
+        try sync(folder)
+        return damaged
+    }
+
+    private func moveAside() throws(StoreError) -> String? {
         var number = 1
         while access("\(path).damaged-\(number)", F_OK) == 0 { number += 1 }
         let aside = "\(path).damaged-\(number)"
-        for suffix in ["", "-wal", "-shm"] where access(path + suffix, F_OK) == 0 {
+        // The log first: without its database, it is nothing.
+        for suffix in ["-wal", "-shm", ""] where access(path + suffix, F_OK) == 0 {
             guard rename(path + suffix, aside + suffix) == 0 else {
                 throw Self.error("the damaged job store cannot be moved", path + suffix)
             }
         }
-        return aside
+        return access(aside, F_OK) == 0 ? aside : nil
+    }
+
+    /// Leaves out numbers that may have been issued after the backup: a worker that was frozen since must not have the
+    /// token of another one.
+    private static func skipNumbers(_ database: Database) throws {
+        for table in ["attempts", "events", "jobs"] {
+            try database.execute(
+                sql: "INSERT INTO sqlite_sequence SELECT ?, 0 WHERE ? NOT IN (SELECT name FROM sqlite_sequence)",
+                arguments: [table, table]
+            )
+            try database.execute(
+                sql: "UPDATE sqlite_sequence SET seq = seq + (1 << 40) WHERE name = ?",
+                arguments: [table]
+            )
+        }
     }
 
     // MARK: Backup
 
-    /// Writes a backup in place of the one before.
-    func backUp(_ pool: DatabasePool) throws {
-        let new = backupPath + ".new"
+    /// Writes a backup in place of the one before. Several calls at a time do no harm.
+    func backUp() throws {
+        let number = backups.add(1, ordering: .relaxed).newValue
+        let new = "\(backupPath).new-\(number)"
         unlink(new)
+        try create(new)
         defer { unlink(new) }
-        try pool.writeWithoutTransaction { database in
-            try database.execute(sql: "VACUUM INTO ?", arguments: [new])
-        }
-        let descriptor = open(new, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.error("the backup cannot be opened", new) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw Self.error("the backup cannot be written", new) }
+        // On a connection of its own, so that changes go on.
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(patience)
+        let source = try DatabaseQueue(path: path, configuration: configuration)
+        try source.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [new]) }
+        try sync(new)
         guard rename(new, backupPath) == 0 else { throw Self.error("the backup cannot be renamed", new) }
+        try sync(folder)
+    }
+
+    /// Writes a file or folder to the disk.
+    private func sync(_ path: String) throws(StoreError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.error("a file of the job store cannot be opened", path) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw Self.error("a file of the job store cannot be written", path) }
     }
 }

@@ -6,8 +6,9 @@ internal import GRDB
 extension StoreTransaction {
     func submit(_ draft: JobDraft) throws -> (job: Job, isNew: Bool) {
         try draft.validate()
-        _ = try queue(draft.queue)
+        // Its queue may be gone.
         if let known = try known(draft.idempotency) { return (known, false) }
+        _ = try queue(draft.queue)
         var generator = SystemRandomNumberGenerator()
         let id = JobID(at: time, using: &generator)
         try database.execute(
@@ -18,7 +19,7 @@ extension StoreTransaction {
                 """,
             arguments: [
                 id.rawValue, draft.queue, draft.priority, draft.share, try Column.json(draft.labels), draft.request,
-                draft.idempotency?.key, draft.idempotency?.hash, draft.deadline?.milliseconds,
+                draft.idempotency?.key, draft.idempotency?.hash, draft.timeLimit.map { time + $0 }?.milliseconds,
                 draft.retention.wholeMilliseconds, time.milliseconds, time.milliseconds,
             ]
         )
@@ -172,12 +173,14 @@ extension StoreTransaction {
         if let most = queue.mostRunning, try running(in: queue.name) >= most { return .queueFull(most: most) }
         let sql = """
             SELECT COUNT(*) FROM tasks
-            WHERE state = 'ready' AND ready_from <= ? AND (priority > ? OR (priority = ? AND job < ?))
+            WHERE state = 'ready' AND queue = ? AND ready_from <= ? AND (priority > ? OR (priority = ? AND job < ?))
             """
-        let arguments: StatementArguments = [
-            time.milliseconds, entry.job.priority, entry.job.priority, entry.job.position,
-        ]
-        let before = try Int.fetchOne(database, sql: sql, arguments: arguments) ?? 0
+        let before = try queues().filter { $0.isOpen(at: time) }.reduce(0) { count, queue in
+            let arguments: StatementArguments = [
+                queue.name, time.milliseconds, entry.job.priority, entry.job.priority, entry.job.position,
+            ]
+            return count + (try Int.fetchOne(database, sql: sql, arguments: arguments) ?? 0)
+        }
         return .worker(tasksBefore: before, next.demand)
     }
 

@@ -15,14 +15,17 @@ extension StoreTransaction {
         }
         let groups = try open.flatMap { try self.groups(of: $0.name) }
         var shares: [Int: FairShares] = [:]
-        for priority in Set(groups.map(\.priority)) { shares[priority] = try fairShares(priority) }
-        let demands = try self.demands(Set(groups.map(\.demand)))
-        let group = ClaimChoice.next(of: groups, shares) { demands[$0]?.isMet(by: request.offer) ?? false }
+        for (priority, groups) in Dictionary(grouping: groups, by: \.priority) {
+            shares[priority] = try fairShares(priority)
+            shares[priority]?.note(waiting: Set(groups.map(\.key)))
+        }
+        var isMet: [Int64: Bool] = [:]
+        for number in Set(groups.map(\.demand)) { isMet[number] = try demand(number).isMet(by: request.offer) }
+        let group = ClaimChoice.next(of: groups, shares) { isMet[$0] ?? false }
         guard let group, let queue = open.first(where: { $0.name == group.key.queue }) else { return nil }
         let claim = try start(group, request)
-        var fair = shares[group.priority] ?? FairShares()
-        fair.charge(group.key, cost: claim.draft.cost, weight: queue.weights[group.key.share] ?? 1)
-        try write(fair, group)
+        shares[group.priority]?.charge(group.key, cost: claim.draft.cost, weight: queue.weights[group.key.share] ?? 1)
+        if let changed = shares[group.priority] { try write(changed, group.priority) }
         return claim
     }
 
@@ -41,17 +44,6 @@ extension StoreTransaction {
         }
     }
 
-    private func demands(_ numbers: Set<Int64>) throws -> [Int64: Demand] {
-        var demands: [Int64: Demand] = [:]
-        for number in numbers {
-            let sql = "SELECT demand FROM demands WHERE number = ?"
-            if let text = try String.fetchOne(database, sql: sql, arguments: [number]) {
-                demands[number] = try Column.value(Demand.self, text)
-            }
-        }
-        return demands
-    }
-
     private func fairShares(_ priority: Int) throws -> FairShares {
         let rows = try Row.fetchAll(database, sql: "SELECT * FROM shares WHERE priority = ?", arguments: [priority])
         let present = try Double.fetchOne(
@@ -59,19 +51,31 @@ extension StoreTransaction {
             sql: "SELECT present FROM turns WHERE priority = ?",
             arguments: [priority]
         )
-        var times: [FairShares.Key: Double] = [:]
-        for row in rows { times[FairShares.Key(queue: row["queue"], share: row["share"])] = row["time"] }
-        return FairShares(times: times, present: present ?? 0)
+        var entries: [FairShares.Key: FairShares.Entry] = [:]
+        for row in rows {
+            let key = FairShares.Key(queue: row["queue"], share: row["share"])
+            entries[key] = FairShares.Entry(time: row["time"], isWaiting: row["is_waiting"])
+        }
+        return FairShares(entries: entries, present: present ?? 0)
     }
 
-    private func write(_ shares: FairShares, _ group: ClaimGroup) throws {
-        try database.execute(
-            sql: "INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?)",
-            arguments: [group.priority, group.key.queue, group.key.share, shares.time(of: group.key)]
-        )
+    private func write(_ shares: FairShares, _ priority: Int) throws {
+        let known = try fairShares(priority)
+        for key in known.entries.keys where shares.entries[key] == nil {
+            try database.execute(
+                sql: "DELETE FROM shares WHERE priority = ? AND queue = ? AND share = ?",
+                arguments: [priority, key.queue, key.share]
+            )
+        }
+        for (key, entry) in shares.entries where known.entries[key] != entry {
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?, ?)",
+                arguments: [priority, key.queue, key.share, entry.time, entry.isWaiting]
+            )
+        }
         try database.execute(
             sql: "INSERT OR REPLACE INTO turns VALUES (?, ?)",
-            arguments: [group.priority, shares.present]
+            arguments: [priority, shares.present]
         )
     }
 
@@ -117,14 +121,15 @@ extension StoreTransaction {
         )
     }
 
-    func renew(_ progress: [AttemptToken: String?], for lease: Duration) throws -> [AttemptToken: Renewal] {
+    func renew(_ heartbeats: [Heartbeat], for lease: Duration) throws -> [AttemptToken: Renewal] {
         try check(lease.wholeMilliseconds, in: 1...86_400_000, "the lease in milliseconds")
         var renewals: [AttemptToken: Renewal] = [:]
-        for (token, progress) in progress {
+        for heartbeat in heartbeats {
+            let token = heartbeat.token
             // A lease that has ended and was not taken away goes on.
             try database.execute(
                 sql: "UPDATE leases SET ends = MAX(ends, ?), progress = COALESCE(?, progress) WHERE token = ?",
-                arguments: [(time + lease).milliseconds, progress, token.rawValue]
+                arguments: [(time + lease).milliseconds, heartbeat.progress, token.rawValue]
             )
             guard database.changesCount > 0 else {
                 renewals[token] = .isLost
@@ -154,13 +159,26 @@ extension StoreTransaction {
         return lease
     }
 
+    /// Returns the lease of the task's present attempt, which has not begun to publish.
+    ///
+    /// - Throws: `staleAttempt`; `unsettled`.
+    private func unpublished(_ token: AttemptToken) throws -> Lease {
+        let lease = try present(token)
+        guard lease.intent == nil else {
+            throw StoreError(
+                .unsettled,
+                "the attempt has begun to publish, and must be settled",
+                given: "\(token.rawValue)"
+            )
+        }
+        return lease
+    }
+
     /// Records that an attempt is about to publish.
     func intend(_ token: AttemptToken, result: String, intent: String) throws {
-        let lease = try present(token)
+        let lease = try unpublished(token)
         let entry = try entry(at: lease.position)
-        guard !entry.progression.isEnding else {
-            throw StoreError(.cancelled, "the job is ending", given: entry.job.id.rawValue)
-        }
+        guard !entry.progression.isEnding else { throw StoreError.ending(entry.job.id) }
         try database.execute(
             sql: "UPDATE leases SET result = ?, intent = ? WHERE token = ?",
             arguments: [result, intent, token.rawValue]
@@ -168,8 +186,10 @@ extension StoreTransaction {
     }
 
     /// Publishes and completes. The attempt is present, because attempts with an intent are not taken away; but its job
-    /// may have been cancelled since.
-    func complete(_ token: AttemptToken, result: String, publish: () throws -> Void) throws {
+    /// may be ending since. Then, nothing is published, and the intent is withdrawn.
+    ///
+    /// - Returns: The error of a job that is ending, which must not undo this transaction.
+    func complete(_ token: AttemptToken, result: String, publish: () throws -> Void) throws -> StoreError? {
         let lease = try present(token)
         let entry = try entry(at: lease.position)
         guard !entry.progression.isEnding else {
@@ -177,13 +197,20 @@ extension StoreTransaction {
                 sql: "UPDATE leases SET result = NULL, intent = NULL WHERE token = ?",
                 arguments: [token.rawValue]
             )
-            throw StoreError(.cancelled, "the job is ending", given: entry.job.id.rawValue)
+            return StoreError.ending(entry.job.id)
         }
-        try publish()
-        try end(token, lease, .succeeded, result: result)
+        do {
+            try publish()
+        } catch {
+            throw StoreError(.publishFailed, "the result could not be published: \(error)", given: "\(token.rawValue)")
+        }
+        try end(token, lease, .succeeded, result: result, of: entry)
+        return nil
     }
 
-    func end(_ token: AttemptToken, _ outcome: AttemptOutcome) throws { try end(token, try present(token), outcome) }
+    func end(_ token: AttemptToken, _ outcome: AttemptOutcome) throws {
+        try end(token, try unpublished(token), outcome)
+    }
 
     func releaseAll(ofWorkersNamed prefix: String) throws -> Int {
         let sql = "SELECT token FROM leases WHERE substr(worker, 1, length(?)) = ? AND intent IS NULL"
@@ -229,11 +256,13 @@ extension StoreTransaction {
         let lost = "SELECT token FROM leases WHERE ends < ? AND intent IS NULL ORDER BY token"
         report.lost = try Int64.fetchAll(database, sql: lost, arguments: [time.milliseconds]).map(AttemptToken.init)
         for token in report.lost { try end(token, .lost) }
-        let late = "SELECT * FROM jobs WHERE deadline < ? AND ended IS NULL AND failure IS NULL"
+        let late = """
+            SELECT * FROM jobs WHERE deadline < ? AND ended IS NULL AND failure IS NULL AND NOT is_cancel_requested
+            """
         for row in try Row.fetchAll(database, sql: late, arguments: [time.milliseconds]) {
             let job = try Job(row: row)
             try change(try entry(job)) {
-                $0.fail(Failure(code: "deadline-exceeded", message: "the deadline has passed", isRetriable: false))
+                $0.fail(Failure(code: "time-limit-exceeded", message: "the time limit has passed", isRetriable: false))
             }
             report.late.append(job.id)
         }
@@ -270,13 +299,16 @@ extension StoreTransaction {
         return jobs.map(\.id)
     }
 
-    /// Removes the times of shares that would begin at the present one anyway.
+    /// Removes the times of priorities in which nothing waits, so that they never grow beyond what a number can hold.
     private func forgetIdleShares() throws {
-        try database.execute(
-            sql: """
-                DELETE FROM shares
-                WHERE time <= (SELECT present FROM turns WHERE turns.priority = shares.priority)
-                """
-        )
+        let idle = "priority NOT IN (SELECT DISTINCT priority FROM tasks WHERE state = 'ready')"
+        try database.execute(sql: "DELETE FROM shares WHERE \(idle)")
+        try database.execute(sql: "DELETE FROM turns WHERE \(idle)")
+    }
+}
+
+extension StoreError {
+    fileprivate static func ending(_ job: JobID) -> StoreError {
+        StoreError(.cancelled, "the job was cancelled or has failed", given: job.rawValue)
     }
 }

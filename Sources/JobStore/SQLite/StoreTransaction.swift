@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import GRDB
+internal import Synchronization
 
 /// One access to the tables, at one time.
 struct StoreTransaction {
     let database: Database
     let time: StoreTime
+    let demands: KnownDemands
 
     /// A job with what decides about it.
     struct Entry {
@@ -22,12 +24,9 @@ struct StoreTransaction {
     }
 
     func entry(_ job: Job) throws -> Entry {
-        let sql = """
-            SELECT tasks.*, demands.demand AS demand_json FROM tasks JOIN demands ON demands.number = tasks.demand
-            WHERE job = ? ORDER BY tasks.number
-            """
-        let tasks = try Row.fetchAll(database, sql: sql, arguments: [job.position]).map {
-            try JobTask(row: $0, of: job.id)
+        let sql = "SELECT * FROM tasks WHERE job = ? ORDER BY number"
+        let tasks = try Row.fetchAll(database, sql: sql, arguments: [job.position]).map { row in
+            try JobTask(row: row, of: job.id, try demand(row["demand"]))
         }
         return Entry(
             job: job,
@@ -43,6 +42,17 @@ struct StoreTransaction {
         let row = try Row.fetchOne(database, sql: "SELECT * FROM jobs WHERE position = ?", arguments: [position])
         guard let row else { throw StoreError(.damaged, "a task has no job", given: "\(position)") }
         return try entry(try Job(row: row))
+    }
+
+    /// Returns the demand of a number.
+    func demand(_ number: Int64) throws -> Demand {
+        try demands.demand(number) {
+            let sql = "SELECT demand FROM demands WHERE number = ?"
+            guard let text = try String.fetchOne(database, sql: sql, arguments: [number]) else {
+                throw Column.damaged("demand", "\(number)")
+            }
+            return try Column.value(Demand.self, text)
+        }
     }
 
     func queue(_ name: String) throws -> QueueSettings {
@@ -84,14 +94,16 @@ struct StoreTransaction {
         job.state = changed.state
         if changed.tasks.contains(where: \.state.isRunning) { job.started = job.started ?? time }
         job.ended = job.state.isFinal ? (entry.job.ended ?? time) : nil
+        if job.state == .waiting, entry.job.state != .waiting { job.queued = time }
         guard job != entry.job else { return job }
         try database.execute(
             sql: """
-                UPDATE jobs SET state = ?, is_cancel_requested = ?, failure = ?, started = ?, ended = ? WHERE position = ?
+                UPDATE jobs SET state = ?, is_cancel_requested = ?, failure = ?, queued = ?, started = ?, ended = ?
+                WHERE position = ?
                 """,
             arguments: [
-                job.state.rawValue, job.isCancelRequested, try job.failure.json, job.started?.milliseconds,
-                job.ended?.milliseconds, job.position,
+                job.state.rawValue, job.isCancelRequested, try job.failure.json, job.queued.milliseconds,
+                job.started?.milliseconds, job.ended?.milliseconds, job.position,
             ]
         )
         if job.isCancelRequested, !entry.job.isCancelRequested { try note("cancel", "", of: job.position) }
@@ -114,11 +126,14 @@ struct StoreTransaction {
     }
 
     /// Ends an attempt that has a lease.
+    ///
+    /// - Parameter entry: Its job, if it is known.
     func end(
         _ token: AttemptToken,
         _ lease: Lease,
         _ outcome: AttemptOutcome,
-        result: String? = nil
+        result: String? = nil,
+        of entry: Entry? = nil
     ) throws {
         let (name, failure) = try outcome.columns
         try database.execute(
@@ -131,8 +146,7 @@ struct StoreTransaction {
         )
         try database.execute(sql: "DELETE FROM leases WHERE token = ?", arguments: [token.rawValue])
         try note("ended", name, of: lease.position, task: lease.task, token, failure: failure)
-        let entry = try entry(at: lease.position)
-        try change(entry) {
+        try change(try entry ?? self.entry(at: lease.position)) {
             $0.end(lease.task, outcome, result: result, at: time, jitter: .random(in: 0..<1))
         }
     }
@@ -150,5 +164,26 @@ struct StoreTransaction {
             sql: "INSERT INTO events (job, time, kind, task, token, value, failure) VALUES (?, ?, ?, ?, ?, ?, ?)",
             arguments: [position, time.milliseconds, kind, task, token?.rawValue, value, failure]
         )
+    }
+}
+
+/// The demands that were read already: their numbers never change.
+final class KnownDemands: Sendable {
+    /// More than a store has at a time, usually.
+    private static let most = 10_000
+
+    private let known = Mutex<[Int64: Demand]>([:])
+
+    /// Returns the demand of a number.
+    ///
+    /// - Parameter read: Reads it, if it is not known.
+    func demand(_ number: Int64, read: () throws -> Demand) rethrows -> Demand {
+        if let demand = known.withLock({ $0[number] }) { return demand }
+        let demand = try read()
+        known.withLock { known in
+            if known.count >= Self.most { known = [:] }
+            known[number] = demand
+        }
+        return demand
     }
 }

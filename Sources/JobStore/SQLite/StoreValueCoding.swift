@@ -139,13 +139,13 @@ extension Job {
 }
 
 extension JobTask {
-    /// Reads a row of the table `tasks` with the column `demand_json`.
-    init(row: Row, of job: JobID) throws {
+    /// Reads a row of the table `tasks`.
+    init(row: Row, of job: JobID, _ demand: Demand) throws {
         let draft = TaskDraft(
             kind: row["kind"],
             payload: row["payload"],
             dependencies: try Column.value([Int].self, row["dependencies"]),
-            demand: try Column.value(Demand.self, row["demand_json"]),
+            demand: demand,
             cost: row["cost"],
             retries: try Column.value(RetryPolicy.self, row["retries"])
         )
