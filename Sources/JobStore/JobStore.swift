@@ -2,7 +2,7 @@
 
 /// Keeps jobs, hands their tasks to workers, and sees to it that each task has one effect.
 ///
-/// **Leases.** A worker has a task for a limited time, which it renews. If it is not heard of in time, another worker gets
+/// **Leases.** A worker has a task for a limited time, which it renews. If the worker does not renew it in time, another worker gets
 /// the task, with a larger token. Every call with the smaller token then throws `staleAttempt`, so a worker that was
 /// frozen and wakes up cannot complete or publish anything.
 ///
@@ -47,7 +47,7 @@ package protocol JobStore: Sendable {
     /// - Throws: `notFound`.
     func cancel(_ id: JobID) async throws(StoreError) -> Job
 
-    /// Has what did not succeed of a failed or cancelled job done again, without a time limit.
+    /// Runs the tasks of a failed or cancelled job again that did not succeed, and removes its time limit.
     ///
     /// - Throws: `notFound`; `invalidState` for any other job.
     func retry(_ id: JobID) async throws(StoreError) -> Job

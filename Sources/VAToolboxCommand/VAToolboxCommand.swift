@@ -201,7 +201,7 @@ struct VAToolboxCommand: ParsableCommand {
                 return .bench(job)
             case is BenchDecodersCommand:
                 throw ValidationError(
-                    "options of bench do not apply to \(BenchDecodersCommand.name), which has to follow bench"
+                    "write \(BenchDecodersCommand.name) without options in between: those of bench do not apply to it"
                 )
             case let command as BenchCompareCommand: return .done(command.compare())
             case let command as BenchReportCommand: return .done(command.show())

@@ -43,7 +43,7 @@ import VAToolbox
     @Test func picturesThatTheEncoderCouldNotRead() async throws {
         let outcome = try await outcome { $0.statistics.lostFrames = 2 }
         #expect(outcome.status == .damagedInput)
-        #expect(outcome.losses == ["2 frames lost with a GPU that failed"])
+        #expect(outcome.losses == ["2 frames lost because a GPU failed"])
         let document = try JSONSerialization.jsonObject(with: Data(outcome.document.text.utf8)) as? [String: Any]
         #expect(document?["status"] as? String == "damaged-input" && document?["exitStatus"] as? Int == 3)
         #expect((document?["frames"] as? [String: Int])?["lost"] == 2)
@@ -56,7 +56,7 @@ import VAToolbox
             report.decoding.statistics = statistics
         }
         #expect(outcome.status == .damagedInput)
-        #expect(outcome.losses == ["1 frame lost with a GPU that failed"])
+        #expect(outcome.losses == ["1 frame lost because a GPU failed"])
         let document = try JSONSerialization.jsonObject(with: Data(outcome.document.text.utf8)) as? [String: Any]
         #expect((document?["decoder"] as? [String: Any])?["lostPictures"] as? Int == 1)
         #expect((document?["frames"] as? [String: Int])?["lost"] == 0)

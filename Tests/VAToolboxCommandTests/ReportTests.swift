@@ -36,7 +36,9 @@ import Testing
         #expect(bitRate["asked"] as? Int == 400_000 && bitRate["control"] as? String == "average")
         let bytes = try scratch.probe("out.mp4", "v:0", "packet=size").compactMap(Int.init).reduce(0, +)
         #expect(abs(try #require(bitRate["delivered"] as? Double) - Double(bytes * 8)) < 100_000)
-        let frames = ["in": 25, "out": 25, "dropped": 0, "lost": 0, "repeated": 0, "copied": 0, "convertedByEncoder": 0]
+        let frames = [
+            "in": 25, "out": 25, "dropped": 0, "lost": 0, "repeated": 0, "copied": 0, "convertedByEncoder": 0,
+        ]
         #expect((document["frames"] as? [String: Int]) == frames)
     }
 

@@ -5,7 +5,7 @@ internal import MediaTypes
 extension BenchmarkPlan {
     /// Returns the runs in the order of their execution.
     ///
-    /// All combinations run once before any is repeated, and each round starts with another one, so that gradual
+    /// All combinations run once before any is repeated, and the first one rotates over the rounds, so that gradual
     /// changes, such as of the processor's temperature, affect all of them equally.
     public func runs() -> [BenchmarkRun] {
         let combinations = combinations()

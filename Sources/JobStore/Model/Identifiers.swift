@@ -50,8 +50,8 @@ extension TaskID: CustomStringConvertible {
     package var description: String { "\(job)/\(index)" }
 }
 
-/// Names an attempt at a task. A store numbers attempts in the order of their claims: whoever has a smaller number than
-/// the task's present attempt has lost the task.
+/// Names an attempt at a task. A store numbers attempts in the order of their claims: an attempt with a smaller number
+/// than the task's present one has lost the task.
 package struct AttemptToken: RawRepresentable, Sendable, Hashable, Comparable {
     package let rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }

@@ -13,7 +13,7 @@ package struct QueueSettings: Sendable, Hashable {
     package var mostRunning: Int?
     /// The times at which tasks may begin; always, if there are none.
     package var windows: [TimeWindow]
-    /// Where jobs go that have waited too long; `nil` to leave them.
+    /// The queue to which a job moves after waiting too long; `nil` to leave it.
     package var hop: Hop?
     /// The weights of shares, 0.001...1000; 1 for all others.
     package var weights: [String: Double]

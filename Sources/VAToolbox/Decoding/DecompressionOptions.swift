@@ -45,8 +45,9 @@ public struct DecompressionOptions: Sendable {
     /// ``DecompressionEvent/copiedFromDevice(presentationTime:_:)`` reports. Access to the samples of a frame that can be
     /// neither copied nor decoded again throws `pictureLost`.
     public var devicePictureLimit = 0
-    /// The deadline for the copy of such a frame to memory, 1 ms to 1 day. An encoder that needs the samples waits for the
-    /// copy: choose less than its ``SessionLimits/frameDeadline``, as `Transcoder` does with a quarter of it.
+    /// How long the copy of a frame from the GPU to memory may take, 1 ms to 1 day; 15 seconds by default. Then, the frame
+    /// is decoded again on the CPU. An encoder that needs the samples waits for the copy, so choose less than its
+    /// ``SessionLimits/frameDeadline``; `Transcoder` uses at most a quarter of it.
     public var copyDeadline = RemoteDecoderFactory.Deadlines().fetch
     /// The number of threads for decoding on the CPU, 0...64; 0 for one per processor.
     public var threadCount = 0

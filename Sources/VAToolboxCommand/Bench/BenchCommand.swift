@@ -7,7 +7,7 @@ import EncodingBenchmark
 struct BenchCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measure encoders: speed, latency, quality and cost; and decoders.",
+        abstract: "Measure encoders (speed, latency, quality, cost) and decoders.",
         usage: "vatoolbox bench [--quick | --plan <file>] [options]",
         discussion: """
             Separate the items of a list by commas. Exit status: 0 success, even if some encoders failed; 1 failure; 2 invalid \

@@ -15,7 +15,7 @@ struct DecodeCommand: ParsableCommand, Sendable {
         discussion: """
             The pictures are those of the input's main video, in presentation order. YUV4MPEG2 holds them as they are decoded; \
             PNG files hold them upright, in red, green and blue or in grey levels. Exit status: 0 success; 1 failure; \
-            2 invalid command line; 3 success, but part of the input is damaged; 130 interrupted, the output contains what \
+            2 invalid command line; 3 success, but part of the input is damaged or was lost because a GPU failed; 130 interrupted, the output contains what \
             was decoded until then.
             """
     )

@@ -10,7 +10,7 @@ struct EncodeCommand: ParsableCommand, Sendable {
         usage: "vatoolbox encode <input> -o <output> [options]",
         discussion: """
             Exit status: 0 success; 1 failure; 2 invalid command line; 3 success, but part of the input could not be decoded, or \
-            frames were lost with a GPU that failed; 130 interrupted, the output contains what was read until then.
+            frames were lost because a GPU failed; 130 interrupted, the output contains what was read until then.
             """
     )
 

@@ -84,7 +84,7 @@ extension EncodeOutcome {
     /// What of the input is missing in the output.
     var losses: [String] {
         let frames = Readable.count(report.lostFrames, "frame")
-        let lost = report.lostFrames > 0 ? "\(frames) lost with a GPU that failed" : nil
+        let lost = report.lostFrames > 0 ? "\(frames) lost because a GPU failed" : nil
         return [report.problems.loss("decoded"), lost].compactMap(\.self)
     }
 

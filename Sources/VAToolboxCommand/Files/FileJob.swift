@@ -16,7 +16,7 @@ struct ReportArguments: ParsableArguments, Sendable {
     @Flag(name: .shortAndLong, help: "Print only warnings and errors.")
     var quiet = false
 
-    @Flag(name: .shortAndLong, help: "Also print what the encoder and FFmpeg log.")
+    @Flag(name: .shortAndLong, help: "Also print the log messages of encoders, decoders and FFmpeg.")
     var verbose = false
 
     @Option(
@@ -48,7 +48,7 @@ final class FileJob: Sendable {
     private let usesStandardOutput: Bool
     private let ending: String
     /// Where programs read the progress.
-    private let progressPath: String?
+    private let progressPaths: [String]
     private let state = Mutex(State())
 
     private struct State {
@@ -63,7 +63,7 @@ final class FileJob: Sendable {
     init(_ reports: [ReportArguments], usesStandardOutput: Bool, ending: String) {
         (self.usesStandardOutput, self.ending) = (usesStandardOutput, ending)
         isDocument = reports.contains(where: \.json)
-        progressPath = reports.compactMap(\.progress).first
+        progressPaths = reports.compactMap(\.progress)
         let isQuiet = reports.contains(where: \.quiet)
         let detail: Console.Detail
         if isDocument {
@@ -101,7 +101,10 @@ final class FileJob: Sendable {
         _ progress: @escaping @Sendable () -> any RunProgress,
         during work: () async throws(MediaError) -> Result
     ) async throws(MediaError) -> Result {
-        let file = try progressPath.map { (path) throws(MediaError) in try ProgressFile(path: path) }
+        if progressPaths.count > 1 {
+            throw contradiction("--progress \(progressPaths[0])", "--progress \(progressPaths[1])")
+        }
+        let file = try progressPaths.first.map { (path) throws(MediaError) in try ProgressFile(path: path) }
         let clock = SuspendingClock()
         let start = clock.now
         let reader = file.map { file in

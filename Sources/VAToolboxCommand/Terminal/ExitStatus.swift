@@ -10,7 +10,7 @@ enum ExitStatus: Int32 {
     case failed = 1
     /// The command line is invalid: an unknown option, or a value that is not allowed at all or for this input.
     case usage = 2
-    /// The output is complete, but part of the input could not be read or decoded, or was lost with a GPU that failed.
+    /// The output is complete, but part of the input could not be read or decoded, or was lost because a GPU failed.
     case damagedInput = 3
     /// A signal interrupted the work; the output, if any, is complete up to that point.
     case interrupted = 130

@@ -73,8 +73,8 @@ extension DecodersReport {
         let confidence = comparisons.compactMap { $0.speed.value?.interval.confidence }.min() ?? 1
         let shortfall =
             confidence < 0.95
-            ? wrapped("too few rounds for a verdict at 95 % confidence, which needs 6: --repeats", width: width) : ""
-        return wrapped("against software, by rounds: median of the ratios, and its interval", width: width)
+            ? wrapped("fewer than 6 rounds: no verdict at 95 % confidence (use --repeats 6 or more)", width: width) : ""
+        return wrapped("compared with software, round by round: median ratio (confidence interval)", width: width)
             + TextTable(columns, rows, width: width, indentation: 2).text + shortfall
     }
 

@@ -40,7 +40,7 @@ extension DecodersReport {
         }
         if let most = decoders.map(\.damagedFrames).max(), most > 0 {
             let message =
-                "The input is damaged: \(Readable.count(most, "frame")) may be wrong and were not compared, because "
+                "The input is damaged: \(Readable.count(most, "frame")) may be wrong, left out of the comparison because "
                 + "decoders conceal damage in different ways."
             warnings.append(.init(.caution, message))
         }
@@ -73,7 +73,7 @@ extension DecodersReport {
         if let shortest = times.min(), shortest < Self.shortestRun {
             let message =
                 "Runs take only \(Readable.number(shortest * 1e3, places: 0)) ms: the beginning and the end of a stream, where "
-                + "a decoder is not busy, count too much. Use a longer input, or more --frames."
+                + "a decoder is not busy, count too much. Use a longer input, or a larger --frames."
             warnings.append(.init(.caution, message))
         }
         if repeats < 6 { warnings.append(.fewRepeats(repeats, per: "decoder")) }

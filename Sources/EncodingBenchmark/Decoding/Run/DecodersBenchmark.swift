@@ -80,6 +80,7 @@ package final class DecodersBenchmark: Sendable {
                 report.runs.append(DecodersReport.Run(decoder: subject.id, round: round, result: result))
             }
         }
+        tell("finished", done: rounds * subjects.count, of: rounds * subjects.count)
         return report
     }
 

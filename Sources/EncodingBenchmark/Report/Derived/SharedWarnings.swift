@@ -7,7 +7,7 @@ extension BenchmarkReport.Environment {
     var warnings: [BenchmarkReport.Warning] {
         var warnings: [BenchmarkReport.Warning] = []
         if components.contains(where: { $0.detail == InstalledSoftware.withoutOptimisation }) {
-            let message = "The program was built without optimisation, so that it costs more than it does in use."
+            let message = "This is a debug build: its speeds and CPU times are worse than those of a release build."
             warnings.append(.init(.caution, message))
         }
         if let governor = processor.governor, governor != "performance" {
