@@ -241,6 +241,13 @@ let package = Package(
             path: "Tests/JobStoreConformance",
             swiftSettings: strict
         ),
+        // Workers of a job store, which are killed again and again.
+        .executableTarget(
+            name: "JobWorkers",
+            dependencies: ["JobStore"],
+            path: "Tests/JobWorkers",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "JobStoreTests",
             dependencies: ["JobStore", "JobStoreConformance", database],

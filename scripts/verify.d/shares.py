@@ -40,6 +40,7 @@ SHARES = {
     "isolation": [Share(2, "--kills 40 --seed {seed}", "40 kills"), Share(8, "--seed {seed}")],
     "isolation-cost": [Share(2, "--pairs 7", "7 pairs"), Share(8, "")],
     "isolation-sessions": [Share(1, "")],
+    "jobs": [Share(0.5, "--sample --seed {seed}", "sample"), Share(2, "--seed {seed}")],
     "limits": [Share(5, "")],
     "odd-files": [Share(1, "--sample", "sample"), Share(2, "")],
     "probe-exhaustive": [Share(5, "")],
