@@ -62,6 +62,7 @@ struct config {
 enum memory_owner { MEMORY_DRIVER, MEMORY_PRIME, MEMORY_USER_POINTER };
 
 #define MEMORY_OBJECTS 2
+#define PITCH_PADDING 64 /* bytes of a row, at least, that nobody needs */
 
 /* Samples of a surface. */
 struct surface_memory {
@@ -244,6 +245,8 @@ void context_free(struct driver *driver, struct context *context);
 
 bool memory_allocate(struct surface_memory *memory, const struct pixel_format *format, uint32_t width,
                      uint32_t height);
+/* Allocates and maps its only object, whose size is set. */
+bool memory_back(struct surface_memory *memory, const char *name);
 void memory_release(struct surface_memory *memory);
 static inline uint8_t *memory_plane(const struct surface_memory *memory, unsigned plane)
 {
@@ -255,7 +258,7 @@ void memory_poison_border(struct surface_memory *memory, uint32_t width, uint32_
 
 /* sharing.c: fills the memory from the client's descriptors. */
 VAStatus memory_import_prime(struct surface_memory *memory, const struct pixel_format *format, const void *descriptor,
-                             uint32_t width, uint32_t height);
+                             uint32_t width, uint32_t height, enum persona_export exports);
 VAStatus memory_import_pointer(struct surface_memory *memory, const struct pixel_format *format,
                                const void *descriptor, uint32_t index, uint32_t width, uint32_t height);
 

@@ -282,6 +282,31 @@ static bool read_entrypoints(struct persona *persona, char *text)
     return persona->full_entrypoint || persona->low_power_entrypoint;
 }
 
+static bool read_exports(struct persona *persona, const char *text)
+{
+    static const char *const names[] = {
+        [EXPORT_LINEAR] = "linear",
+        [EXPORT_TWO_OBJECTS] = "two-objects",
+        [EXPORT_TILED] = "tiled",
+        [EXPORT_IMPLICIT] = "implicit",
+        [EXPORT_TWO_MODIFIERS] = "two-modifiers",
+        [EXPORT_TILED_AS_LINEAR] = "tiled-as-linear",
+        [EXPORT_REMEMBERED] = "remembered",
+        [EXPORT_LINEAR_AS_TILED] = "linear-as-tiled",
+        [EXPORT_WRONG_OFFSET] = "wrong-offset",
+        [EXPORT_WRONG_PITCH] = "wrong-pitch",
+        [EXPORT_COMPRESSED] = "compressed",
+        [EXPORT_WRONG_DECODED] = "wrong-decoded",
+    };
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            persona->exports = (enum persona_export)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool read_formats(struct persona *persona, char *text)
 {
     persona->formats = 0;
@@ -307,6 +332,8 @@ static bool read_setting(struct persona *persona, const char *key, char *value)
         return read_switch(value, &persona->takes_pointers);
     if (strcmp(key, "video-processing") == 0)
         return read_switch(value, &persona->processes_video);
+    if (strcmp(key, "export") == 0)
+        return read_exports(persona, value);
     if (strcmp(key, "formats") == 0)
         return read_formats(persona, value);
     if (strcmp(key, "entrypoints") == 0)

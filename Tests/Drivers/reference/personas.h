@@ -22,6 +22,22 @@ enum persona_hevc {
     HEVC_ALL,
 };
 
+/* What vaExportSurfaceHandle states, and of which memory. */
+enum persona_export {
+    EXPORT_LINEAR,          /* the surface's own memory, which is linear */
+    EXPORT_TWO_OBJECTS,     /* the same, with an object for each plane */
+    EXPORT_TILED,           /* a copy in tiles */
+    EXPORT_IMPLICIT,        /* the surface's memory without a modifier */
+    EXPORT_TWO_MODIFIERS,   /* two objects, one of them tiled as it is stated */
+    EXPORT_TILED_AS_LINEAR, /* a copy in tiles, stated to be linear */
+    EXPORT_REMEMBERED,      /* the same, and imports know of the tiles nevertheless */
+    EXPORT_LINEAR_AS_TILED, /* the surface's memory, stated to be tiled */
+    EXPORT_WRONG_OFFSET,    /* that of the last plane is one row too large */
+    EXPORT_WRONG_PITCH,     /* smaller than it is */
+    EXPORT_COMPRESSED,      /* other samples, for decoded pictures only */
+    EXPORT_WRONG_DECODED,   /* the wrong offset, for decoded pictures only */
+};
+
 /* Codecs that are decoded: H.264; HEVC Main and, with its format of surfaces, Main 10. */
 enum { PERSONA_DECODES_H264 = 1, PERSONA_DECODES_HEVC = 2 };
 
@@ -41,6 +57,7 @@ struct persona {
     uint32_t format_count, convertible_count; /* the first ones are those that VideoProc takes */
     bool processes_video;      /* VAEntrypointVideoProc */
     bool processes_wide_gamut; /* with BT.2020 and colours that are stated by their numbers */
+    enum persona_export exports;
     bool reports_qp;     /* average QP and number of passes in the coded buffer's status */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Surfaces' memory to and from others: DRM PRIME descriptors and user pointers. */
+/* Surfaces' memory from others: DRM PRIME descriptors and user pointers. */
 #include "driver.h"
+#include "exports.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,9 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <va/va_drmcommon.h>
-
-#define MODIFIER_LINEAR 0
-#define MODIFIER_INVALID 0x00ffffffffffffffULL /* implicit: by the buffer's own metadata */
 
 static const char import_clause[] = "va_drmcommon.h VADRMPRIMESurfaceDescriptor";
 
@@ -98,7 +96,7 @@ static VAStatus import_objects(struct surface_memory *memory, const VADRMPRIMESu
                              descriptor->num_objects, 1);
     for (uint32_t i = 0; i < descriptor->num_objects; i++) {
         uint64_t modifier = descriptor->objects[i].drm_format_modifier;
-        if (modifier != MODIFIER_LINEAR && modifier != MODIFIER_INVALID)
+        if (modifier != MODIFIER_LINEAR && modifier != MODIFIER_INVALID && modifier != MODIFIER_TILED)
             return refuse_import("import-modifier", VA_STATUS_ERROR_INVALID_PARAMETER, "drm_format_modifier",
                                  modifier, MODIFIER_LINEAR);
         if (!map_object(memory, i, descriptor->objects[i].fd)) {
@@ -114,7 +112,7 @@ static VAStatus import_objects(struct surface_memory *memory, const VADRMPRIMESu
 }
 
 VAStatus memory_import_prime(struct surface_memory *memory, const struct pixel_format *format, const void *given,
-                             uint32_t width, uint32_t height)
+                             uint32_t width, uint32_t height, enum persona_export exports)
 {
     const VADRMPRIMESurfaceDescriptor *descriptor = given;
     *memory = (struct surface_memory){
@@ -131,6 +129,8 @@ VAStatus memory_import_prime(struct surface_memory *memory, const struct pixel_f
         status = read_layers(memory, descriptor);
     if (status == VA_STATUS_SUCCESS)
         status = check_extents(memory, width, height);
+    if (status == VA_STATUS_SUCCESS && is_tiled(memory, descriptor->objects[0].drm_format_modifier, exports))
+        return untile(memory);
     if (status != VA_STATUS_SUCCESS)
         memory_release(memory);
     return status;
@@ -183,62 +183,4 @@ VAStatus memory_import_pointer(struct surface_memory *memory, const struct pixel
         memory->plane_pitch[plane] = buffers->pitches[plane];
     }
     return check_extents(memory, width, height);
-}
-
-static void describe_layers(VADRMPRIMESurfaceDescriptor *descriptor, const struct surface_memory *memory, bool composed)
-{
-    const struct pixel_format *format = memory->format;
-    descriptor->num_layers = composed ? 1 : format->plane_count;
-    for (unsigned plane = 0; plane < format->plane_count; plane++) {
-        unsigned layer = composed ? 0 : plane, index = composed ? plane : 0;
-        descriptor->layers[layer].drm_format = composed ? format->composed : format->planes[plane].layer;
-        descriptor->layers[layer].num_planes = composed ? format->plane_count : 1;
-        descriptor->layers[layer].object_index[index] = memory->plane_object[plane];
-        descriptor->layers[layer].offset[index] = memory->plane_offset[plane];
-        descriptor->layers[layer].pitch[index] = memory->plane_pitch[plane];
-    }
-}
-
-static VAStatus export_memory(const struct surface *surface, bool composed, VADRMPRIMESurfaceDescriptor *descriptor)
-{
-    const struct surface_memory *memory = &surface->memory;
-    *descriptor = (VADRMPRIMESurfaceDescriptor){
-        .fourcc = memory->format->image.fourcc,
-        .width = surface->width,
-        .height = surface->height,
-        .num_objects = memory->object_count,
-    };
-    describe_layers(descriptor, memory, composed);
-    for (uint32_t i = 0; i < memory->object_count; i++) {
-        int file = fcntl(memory->files[i], F_DUPFD_CLOEXEC, 0);
-        if (file < 0) {
-            while (i-- > 0)
-                close(descriptor->objects[i].fd);
-            return VA_STATUS_ERROR_OPERATION_FAILED;
-        }
-        descriptor->objects[i].fd = file;
-        descriptor->objects[i].size = (uint32_t)memory->sizes[i];
-        descriptor->objects[i].drm_format_modifier = MODIFIER_LINEAR;
-    }
-    return VA_STATUS_SUCCESS;
-}
-
-VAStatus entry_vaExportSurfaceHandle(VADriverContextP context, VASurfaceID surface_id, uint32_t mem_type,
-                                     uint32_t flags, void *descriptor)
-{
-    struct driver *driver = driver_of(context);
-    const uint32_t layers = VA_EXPORT_SURFACE_SEPARATE_LAYERS | VA_EXPORT_SURFACE_COMPOSED_LAYERS;
-    if (mem_type != VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2)
-        return VA_STATUS_ERROR_UNSUPPORTED_MEMORY_TYPE;
-    struct surface *surface = object_find(driver, OBJECT_SURFACE, surface_id, "vaExportSurfaceHandle");
-    if (!surface)
-        return VA_STATUS_ERROR_INVALID_SURFACE;
-    VAStatus status = VA_STATUS_ERROR_INVALID_SURFACE;
-    if ((flags & layers) == 0 || (flags & layers) == layers || !(flags & VA_EXPORT_SURFACE_READ_WRITE))
-        journal_finding(JOURNAL_NOWHERE, "export-flags", "va.h vaExportSurfaceHandle",
-                        "flags are 0x%x: one kind of layers and at least one kind of access are needed", flags);
-    else if (surface->memory.owner != MEMORY_USER_POINTER)
-        status = export_memory(surface, flags & VA_EXPORT_SURFACE_COMPOSED_LAYERS, descriptor);
-    object_release(driver, surface);
-    return status;
 }

@@ -3,12 +3,12 @@
 #define _GNU_SOURCE /* memfd_create */
 #include "driver.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define PITCH_ALIGNMENT 64
-#define PITCH_PADDING 64
 #define ROW_PADDING 16
 
 static uint32_t aligned(uint32_t value, uint32_t alignment)
@@ -34,6 +34,23 @@ static void lay_out(struct surface_memory *memory)
     memory->sizes[0] = (end + 4095) / 4096 * 4096;
 }
 
+bool memory_back(struct surface_memory *memory, const char *name)
+{
+    memory->files[0] = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (memory->files[0] < 0)
+        return false;
+    void *map = MAP_FAILED;
+    if (ftruncate(memory->files[0], (off_t)memory->sizes[0]) == 0 &&
+        fcntl(memory->files[0], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0) /* as with DMA-BUFs */
+        map = mmap(NULL, memory->sizes[0], PROT_READ | PROT_WRITE, MAP_SHARED, memory->files[0], 0);
+    if (map == MAP_FAILED) {
+        close(memory->files[0]);
+        return false;
+    }
+    memory->maps[0] = map;
+    return true;
+}
+
 bool memory_allocate(struct surface_memory *memory, const struct pixel_format *format, uint32_t width,
                      uint32_t height)
 {
@@ -47,17 +64,8 @@ bool memory_allocate(struct surface_memory *memory, const struct pixel_format *f
         .writable = true,
     };
     lay_out(memory);
-    memory->files[0] = memfd_create("reference-surface", MFD_CLOEXEC);
-    if (memory->files[0] < 0)
+    if (!memory_back(memory, "reference-surface"))
         return false;
-    void *map = MAP_FAILED;
-    if (ftruncate(memory->files[0], (off_t)memory->sizes[0]) == 0)
-        map = mmap(NULL, memory->sizes[0], PROT_READ | PROT_WRITE, MAP_SHARED, memory->files[0], 0);
-    if (map == MAP_FAILED) {
-        close(memory->files[0]);
-        return false;
-    }
-    memory->maps[0] = map;
     memory_poison_border(memory, 0, 0);
     return true;
 }

@@ -98,7 +98,7 @@ static VAStatus provide_memory(struct surface_memory *memory, const struct perso
     }
     const VADRMPRIMESurfaceDescriptor *descriptor = (const VADRMPRIMESurfaceDescriptor *)request->descriptor + index;
     const struct pixel_format *format = imported_format(persona, request, descriptor->fourcc);
-    return memory_import_prime(memory, format, descriptor, width, height);
+    return memory_import_prime(memory, format, descriptor, width, height, persona->exports);
 }
 
 static VAStatus create_surface(struct driver *driver, const struct request *request, uint32_t index,

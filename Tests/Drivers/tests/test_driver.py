@@ -145,7 +145,7 @@ class ListingTest(DriverTest):
     def test_settings_that_are_not_understood_are_refused_with_a_message(self):
         for name, value in (("PERSONA", "nvidia"), ("LIMITS", "slices=0"), ("LIMITS", "colour=red"),
                             ("LIMITS", "formats=p010"), ("LIMITS", "formats=nv12,i420"),
-                            ("LIMITS", "hevc=yes"), ("LIMITS", "ctb=8,64"), ("LIMITS", "ctb=64,32"), ("LIMITS", "size=12"), ("LIMITS", "size=65535x65535"),
+                            ("LIMITS", "export=odd"), ("LIMITS", "hevc=yes"), ("LIMITS", "ctb=8,64"), ("LIMITS", "ctb=64,32"), ("LIMITS", "size=12"), ("LIMITS", "size=65535x65535"),
                             ("EFFORT", "much"), ("SEGMENTS", "many"), ("JUDGE", "0ff"), ("JOURNAL", "/nowhere/journal")):
             with self.subTest(f"{name}={value}"):
                 ended = self.client("driver_client", extra={f"REFERENCE_DRIVER_{name}": value})
@@ -170,6 +170,16 @@ class SurfaceTest(DriverTest):
                     ended = self.client("driver_surfaces", size, persona=persona)
                     self.assertEqual((ended.status, ended.output), (0, ""))
                     self.assertEqual(self.findings(), [])
+
+    def test_exports_are_as_the_limits_say(self):
+        wrong = "exported memory holds other samples than the surface"
+        for exports, message in (("linear", ""), ("two-objects", ""), ("tiled", "the modifier is not linear"),
+                                 ("tiled-as-linear", wrong), ("wrong-offset", wrong), ("wrong-pitch", wrong),
+                                 ("implicit", "the modifier is not linear")):
+            with self.subTest(exports):
+                ended = self.client("driver_surfaces", "642x358", limits=f"export={exports}")
+                self.assertIn(message, ended.output)
+                self.assertEqual(ended.output == "", message == "")
 
 
 class EncodingTest(DriverTest):
