@@ -177,6 +177,56 @@ import Testing
         #expect(releases.withLock { $0 } == 1)
     }
 
+    /// Exports a memfd, or whatever it is given.
+    private final class ExportedSurface: DeviceSurface {
+        let device = "/dev/dri/renderD128"
+        let releases = Mutex(0)
+        private let memory: DMABuffer?
+        init(_ memory: DMABuffer?) { self.memory = memory }
+        func export(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
+            guard let memory else { return try PixelBuffer(picture) }
+            return try PixelBuffer(picture, dmaBuf: memory) { self.releases.withLock { $0 += 1 } }
+        }
+    }
+
+    @Test func anExportedPictureKeepsItsSurface() throws {
+        var description = PixelBuffer.Description(format: .nv12, width: 64, height: 64, color: .bt709)
+        description.attachments.captions = [1, 2, 3]
+        let planes = [0, 4096].map { DMABuffer.Plane(object: 0, layout: .init(offset: $0, bytesPerRow: 64)) }
+        let memory = DMABuffer(fileDescriptors: [-1], planes: planes, modifier: 0x7B)
+        let surface = ExportedSurface(memory)
+        let releases = Mutex(0)
+        var picture: PixelBuffer? = try PixelBuffer(description, surface: surface) { releases.withLock { $0 += 1 } }
+        var exported = try picture?.exportDMABuf()
+        #expect(exported?.pictureDescription == description)
+        guard case .dmaBuf(memory) = exported?.storage else {
+            Issue.record("\(exported?.storage.name ?? "nothing")")
+            return
+        }
+        #expect(try exported?.exportDMABuf() === exported)
+        picture = nil
+        #expect(releases.withLock { $0 } == 0 && surface.releases.withLock { $0 } == 0)
+        exported = nil
+        #expect(releases.withLock { $0 } == 1 && surface.releases.withLock { $0 } == 1)
+    }
+
+    @Test func onlyPicturesOnDevicesAreExported() throws {
+        let description = PixelBuffer.Description(format: .nv12, width: 64, height: 64)
+        func error(_ picture: PixelBuffer) -> MediaError? {
+            do throws(MediaError) { _ = try picture.exportDMABuf() } catch { return error }
+            return nil
+        }
+        let owned = error(try PixelBuffer(description))
+        #expect(owned?.code == .unsupported && owned?.given == "owned memory")
+        let device = error(try PixelBuffer(description, surface: Surface()))
+        #expect(device?.code == .unsupported && device?.given == "/dev/dri/renderD128")
+        let other = error(try PixelBuffer(description, surface: ExportedSurface(nil)))
+        #expect(other?.code == .malformedData && other?.given == "owned memory")
+        let plane = DMABuffer.Plane(object: 0, layout: .init(offset: 0, bytesPerRow: 64))
+        let lying = DMABuffer(fileDescriptors: [-1], planes: [plane], modifier: 0)
+        #expect(error(try PixelBuffer(description, surface: ExportedSurface(lying)))?.code == .invalidArgument)
+    }
+
     @Test(arguments: [(1, 0), (-1, 0), (0, -64)])
     func planesOutsideOfADMABufAreRefused(object: Int, offset: Int) {
         let plane = DMABuffer.Plane(object: object, layout: .init(offset: offset, bytesPerRow: 64))

@@ -395,3 +395,47 @@ extension PixelBuffer {
         }
     }
 }
+
+// MARK: - Export
+
+extension PixelBuffer {
+    /// Returns the picture as DMA-BUF, for Vulkan, OpenGL, a compositor or another process, without a copy. A picture in
+    /// DMA-BUF memory returns itself.
+    ///
+    /// The picture must be complete, as every decoded one is. Only read the memory: the decoder may still predict other
+    /// pictures from it. The returned buffer owns the descriptors, which are closed when it is released; import or
+    /// duplicate them before that. Keep the buffer as long as anything reads the memory, because the decoder does not
+    /// reuse the surface meanwhile; it counts as one of the session's `devicePictureLimit` pictures as long as this buffer
+    /// or the returned one exists. The memory itself outlives its decoder and the decoder's process.
+    ///
+    /// Drivers may state a wrong layout. Therefore, the first export of a decoder takes longer: a test card in a surface
+    /// like those of the decoder is exported, imported by its stated layout into another context of the driver, and
+    /// compared. Without that proof, no picture is exported. ``DMABuffer/modifier`` is often that of a tiled layout, which
+    /// the CPU cannot read: use ``withPlanes(_:)`` of this buffer for that.
+    ///
+    /// - Throws: `unsupported` for a picture that is not on a device, and for a driver that cannot export or did not pass
+    ///   the test, with the reason; the error of the device or its process, also if that process was lost. The samples can
+    ///   then still be read with ``withPlanes(_:)``, as far as this is possible without the export.
+    public func exportDMABuf() throws(MediaError) -> PixelBuffer {
+        switch storage {
+        case .dmaBuf: return self
+        case .deviceSurface(let surface):
+            let exported = try surface.export(pictureDescription)
+            guard case .dmaBuf(let buffer) = exported.storage else {
+                throw MediaError(
+                    .malformedData,
+                    "a device exported something else than a DMA-BUF",
+                    given: exported.storage.name
+                )
+            }
+            return try PixelBuffer(pictureDescription, dmaBuf: buffer) { withExtendedLifetime((self, exported)) {} }
+        case .owned, .external, .sharedMemory, .file:
+            throw MediaError(
+                .unsupported,
+                "only a picture on a device can be exported as DMA-BUF",
+                given: storage.name,
+                allowed: "device surface, DMA-BUF"
+            )
+        }
+    }
+}

@@ -132,6 +132,16 @@ public protocol DeviceSurface: AnyObject, Sendable {
     /// - Returns: A buffer in memory, with these properties.
     /// - Throws: The error of the device; `unsupported` unless ``isReadable``.
     func copy(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer
+
+    /// Exports the surface's memory as DMA-BUF, without a copy, for ``PixelBuffer/exportDMABuf()``; it may block. The
+    /// caller keeps the surface as long as the returned buffer.
+    ///
+    /// - Parameter picture: The properties of the picture in the surface.
+    /// - Returns: A buffer with these properties, whose storage is ``PixelStorage/dmaBuf(_:)`` and which owns its
+    ///   descriptors.
+    /// - Throws: `unsupported` if the device cannot export it, or did not prove that it does so correctly; the error of
+    ///   the device.
+    func export(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer
 }
 
 extension DeviceSurface {
@@ -141,5 +151,10 @@ extension DeviceSurface {
     /// Throws `unsupported`: only the device can read the samples.
     public func copy(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
         throw MediaError(.unsupported, "the samples of a device surface cannot be read", given: device)
+    }
+
+    /// Throws `unsupported`: the surface cannot be exported.
+    public func export(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
+        throw MediaError(.unsupported, "a device surface cannot be exported as DMA-BUF", given: device)
     }
 }
