@@ -19,18 +19,21 @@ final class DecodedSurface: DisplaySurface {
     private let frame: FrameReference
     private let display: Display
     private let reader: SurfaceReader
+    private let exporter: SurfaceExporter
 
     /// - Parameters:
     ///   - frame: A frame whose samples are complete.
     ///   - display: The display of its surface.
     ///   - device: The path of the render node.
     ///   - reader: Copies samples of surfaces of the display.
+    ///   - exporter: Exports surfaces of the decoder.
     /// - Throws: `unsupported` if the surface has a format that no pixel format can hold.
     init(
         _ frame: FrameReference,
         _ display: borrowing Display,
         device: String,
-        _ reader: SurfaceReader
+        _ reader: SurfaceReader,
+        _ exporter: SurfaceExporter
     ) throws(MediaError) {
         (format, code) = try frame.surfaceFormat()
         let shown = frame.frame.pointee
@@ -40,6 +43,7 @@ final class DecodedSurface: DisplaySurface {
         self.display = display.share()
         self.device = device
         self.reader = reader
+        self.exporter = exporter
     }
 
     var isReadable: Bool { true }
@@ -48,17 +52,13 @@ final class DecodedSurface: DisplaySurface {
         try reader.copy(frame.surface, code, visible, picture)
     }
 
+    func export(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
+        try exporter.export(frame, code, picture)
+    }
+
     func surface(on display: borrowing Display) -> Surface? {
         guard self.display.isShared(with: display) else { return nil }
-        let (width, height) = frame.surfaceSize
-        return Surface(
-            borrowing: frame.surface,
-            of: display,
-            width: width,
-            height: height,
-            format: code,
-            owner: self
-        )
+        return frame.surface(on: display, code)
     }
 }
 

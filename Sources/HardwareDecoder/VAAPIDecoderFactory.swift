@@ -68,7 +68,12 @@ public struct VAAPIDecoderFactory: DecoderFactory {
     public func makeDecoder(_ request: DecoderRequest) throws(MediaError) -> any DecoderBackend {
         try request.check(codec)
         let display = try Display(path: device, sharing: displays, logger: logger)
-        let platform = try VAAPIPlatform(display, of: device, devicePictures: request.devicePictureLimit)
+        let platform = try VAAPIPlatform(
+            display,
+            of: device,
+            devicePictures: request.devicePictureLimit,
+            logger: logger
+        )
         return try LibraryDecoder(request, on: platform, logger: logger)
     }
 }

@@ -3,6 +3,7 @@
 internal import CFFmpeg
 internal import FFmpegSupport
 internal import HardwareDisplay
+internal import Logging
 internal import MediaTypes
 internal import VAAPI
 internal import VideoDecoding
@@ -18,13 +19,19 @@ final class VAAPIPlatform: DecodingPlatform {
     private let device: LibraryDevice
     private let refusal: StreamRefusal
     private let reader: SurfaceReader
+    private let exporter: SurfaceExporter
     /// The number of pictures that may stay in their surfaces.
     private let devicePictures: Int
 
     /// Opens a device.
     ///
     /// - Throws: `unavailable` if the device or its driver cannot be used.
-    init(_ display: borrowing Display, of path: String, devicePictures: Int) throws(MediaError) {
+    init(
+        _ display: borrowing Display,
+        of path: String,
+        devicePictures: Int,
+        logger: Logger
+    ) throws(MediaError) {
         self.path = path
         self.display = display.share()
         self.devicePictures = max(devicePictures, 0)
@@ -33,6 +40,7 @@ final class VAAPIPlatform: DecodingPlatform {
         refusal = StreamRefusal()
         device = try LibraryDevice(display, refusal)
         reader = SurfaceReader(display)
+        exporter = SurfaceExporter(display, of: path, reader, logger: logger)
     }
 
     var onMessage: @Sendable (String) -> LibraryMessage { { [refusal] in refusal.meaning(of: $0) } }
@@ -87,7 +95,7 @@ extension VAAPIPlatform {
     }
 
     func picture(of frame: FrameReference, _ properties: FrameProperties) throws(MediaError) -> PixelBuffer {
-        let surface = try DecodedSurface(frame, display, device: path, reader)
+        let surface = try DecodedSurface(frame, display, device: path, reader, exporter)
         let visible = surface.visible
         let picture = PixelBuffer.Description(
             format: surface.format,

@@ -11,19 +11,20 @@ import VideoDecoding
 /// Decodes byte streams on the first render node, and compares the pictures with those of the CPU. The shim that shows
 /// render nodes has to be loaded before the program.
 ///
-///     DecoderScenarios CODEC [prompt] FILE...
+///     DecoderScenarios CODEC [prompt|export] FILE...
 ///
-/// If it is to be prompt, each picture has to come before the next sample.
+/// If it is to be prompt, each picture has to come before the next sample. With `export`, the pictures stay in surfaces,
+/// and what is compared is their DMA-BUFs.
 @main enum DecoderScenarios {
     static func main() {
         let arguments = CommandLine.arguments.dropFirst()
         guard let codec = arguments.first.flatMap(VideoCodec.init), arguments.count > 1 else {
-            print("arguments: CODEC [prompt] FILE...")
+            print("arguments: CODEC [prompt|export] FILE...")
             exit(2)
         }
         do {
-            let isPrompt = arguments.dropFirst().first == "prompt"
-            try compare(codec, Array(arguments.dropFirst(isPrompt ? 2 : 1)), isPrompt: isPrompt)
+            let mode = arguments.dropFirst().first.flatMap(Mode.init)
+            try compare(codec, Array(arguments.dropFirst(mode == nil ? 1 : 2)), mode)
             print("done")
         } catch {
             print("error \((error as? MediaError).map { "\($0.code): \($0)" } ?? "\(error)")")
@@ -31,14 +32,17 @@ import VideoDecoding
         }
     }
 
-    private static func compare(_ codec: VideoCodec, _ files: [String], isPrompt: Bool) throws {
+    private enum Mode: String { case prompt, export }
+
+    private static func compare(_ codec: VideoCodec, _ files: [String], _ mode: Mode?) throws {
         let streams = try files.map { try CodedStream(codec, bytes: [UInt8](Data(contentsOf: URL(filePath: $0)))) }
         let samples = streams.flatMap(\.samples)
         let start = ContinuousClock.now
         let factory = VAAPIDecoderFactory(device: "/dev/dri/renderD128", codec: codec)
-        let device = try decode(samples, factory, isPrompt: isPrompt)
+        let device = try decode(samples, factory, mode)
         let duration = ContinuousClock.now - start
         let processor = try decode(samples, SoftwareDecoderFactory(codec: codec))
+        if mode == .export { return try Exports(device.pictures, processor.pictures).report() }
         print("samples \(samples.count) pictures \(device.pictures.count) copies \(device.copies) in \(duration)")
         print("decoder \(device.name)")
         for damage in device.damaged { print("damaged \(damage)") }
@@ -62,17 +66,19 @@ import VideoDecoding
     private static func decode(
         _ samples: [SampleBuffer],
         _ factory: some DecoderFactory,
-        isPrompt: Bool = false
+        _ mode: Mode? = nil
     ) throws -> Outcome {
         let recorder = Recorder()
         let decoder = try factory.makeDecoder(
-            DecoderRequest(formatDescription: samples[0].formatDescription, isLowLatency: isPrompt) {
-                recorder.add($0)
-            }
+            DecoderRequest(
+                formatDescription: samples[0].formatDescription,
+                isLowLatency: mode == .prompt,
+                devicePictureLimit: mode == .export ? samples.count : 0
+            ) { recorder.add($0) }
         )
         for (index, sample) in samples.enumerated() {
             try decoder.decode(DecoderSample(number: Int64(index), sample: sample))
-            if isPrompt, recorder.outputs.count != index + 1 {
+            if mode == .prompt, recorder.outputs.count != index + 1 {
                 throw MediaError(.frameFailed, "the picture of a sample does not come with it", given: "\(index)")
             }
         }
@@ -97,32 +103,9 @@ import VideoDecoding
     }
 
     /// Returns whether two pictures have the same samples, in whatever planes.
-    private static func isEqual(_ left: PixelBuffer, _ right: PixelBuffer) throws -> Bool {
+    static func isEqual(_ left: PixelBuffer, _ right: PixelBuffer) throws -> Bool {
         guard left.format.bitDepth == right.format.bitDepth, left.width == right.width, left.height == right.height
         else { return false }
-        return try bytes(left) == bytes(right)
-    }
-
-    /// Returns the samples in the layout of NV12 or P010.
-    private static func bytes(_ buffer: PixelBuffer) throws -> [UInt8] {
-        var description = buffer.pictureDescription
-        description.format = buffer.format.bitDepth == 8 ? .nv12 : .p010
-        let copy = try PixelBuffer(description)
-        func components(_ buffer: PixelBuffer, _ planes: [PixelPlane]) -> PictureComponents {
-            PictureComponents(buffer.format.arrangement, width: buffer.width, height: buffer.height, planes: planes)
-        }
-        try buffer.withPlanes { (source) throws(MediaError) in
-            try copy.withPlanes { target in components(buffer, source).write(to: components(copy, target)) }
-        }
-        var bytes: [UInt8] = []
-        try copy.withPlanes { planes in
-            for (plane, extent) in zip(planes, copy.planeExtents) {
-                for row in 0..<extent.rows {
-                    let start = UnsafeRawPointer(plane.baseAddress) + row * plane.bytesPerRow
-                    bytes += UnsafeRawBufferPointer(start: start, count: extent.bytesPerRow)
-                }
-            }
-        }
-        return bytes
+        return try left.packedInterleaved() == right.packedInterleaved()
     }
 }

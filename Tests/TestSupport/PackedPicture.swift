@@ -16,4 +16,19 @@ extension PixelBuffer {
         }
         return bytes
     }
+
+    /// The samples in the layout of NV12 or P010, in whatever planes they are.
+    package func packedInterleaved() throws -> [UInt8] {
+        var description = pictureDescription
+        description.format = format.bitDepth == 8 ? .nv12 : .p010
+        let copy = try PixelBuffer(description)
+        try withPlanes { (source) throws(MediaError) in
+            try copy.withPlanes { target in components(source).write(to: copy.components(target)) }
+        }
+        return try copy.packed()
+    }
+
+    private func components(_ planes: [PixelPlane]) -> PictureComponents {
+        PictureComponents(format.arrangement, width: width, height: height, planes: planes)
+    }
 }

@@ -2,8 +2,8 @@
 
 internal import BitstreamSyntax
 internal import CLibVA
-internal import MediaTypes
-internal import VAAPI
+package import MediaTypes
+package import VAAPI
 
 extension Profile {
     /// Converts a profile to its VA-API value; `nil` for profiles that no driver encodes.
@@ -34,7 +34,7 @@ extension Entrypoint {
 
 extension PixelFormat {
     /// The render target format for such samples.
-    var renderTargetFormat: RTFormats {
+    package var renderTargetFormat: RTFormats {
         if !isYCbCr { return .rgb32 }
         return switch (chromaFormat, bitDepth) {
         case (.yuv422, 8): .yuv422
