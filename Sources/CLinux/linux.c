@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dma-buf.h>
+#include <linux/magic.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -240,4 +241,9 @@ int linux_dma_buf_read(int fd, int begins) {
 long long linux_file_system(const char *path) {
     struct statfs system;
     return statfs(path, &system) == 0 ? (long long)(uint32_t)system.f_type : -1;
+}
+
+int linux_is_dma_buf(int fd) {
+    struct statfs file;
+    return fstatfs(fd, &file) == 0 && file.f_type == DMA_BUF_MAGIC;
 }

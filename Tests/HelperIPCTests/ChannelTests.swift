@@ -42,6 +42,35 @@ extension ProcessTests {
             #expect(fcntl(number, F_GETFD) & FD_CLOEXEC != 0)
         }
 
+        @Test func severalDescriptorsArriveInTheirOrder() throws {
+            let pipe = try DescriptorPair.pipe()
+            let numbers = [pipe.far.number, pipe.near.number, pipe.far.number, pipe.near.number]
+            let notice = ExportNotice(objectCount: 4, planes: [], modifier: 7)
+            try helper.send(PictureHelperMessage.exported(notice), descriptors: numbers)
+            try helper.send(PictureHelperMessage.fetched)
+            var received: [SharedDescriptor] = []
+            let first = try client.receive(PictureHelperMessage.self, &received, waits: true)
+            guard case .message(.exported(notice)) = first else {
+                Issue.record("another message")
+                return
+            }
+            // Each end of a pipe has its own access.
+            let access = received.map { fcntl($0.number, F_GETFL) & O_ACCMODE }
+            #expect(access == [O_WRONLY, O_RDONLY, O_WRONLY, O_RDONLY])
+            #expect(received.allSatisfy { fcntl($0.number, F_GETFD) & FD_CLOEXEC != 0 })
+            #expect(openDescriptorsOfPipe(pipe.near.number) == 6)
+            guard case .message(.fetched) = try client.receive(PictureHelperMessage.self, &received, waits: true) else {
+                Issue.record("another message")
+                return
+            }
+            #expect(received.isEmpty && openDescriptorsOfPipe(pipe.near.number) == 2)
+            let error = #expect(throws: MediaError.self) {
+                let many = ExportNotice(objectCount: 5, planes: [], modifier: 7)
+                try helper.send(PictureHelperMessage.exported(many), descriptors: numbers + [pipe.near.number])
+            }
+            #expect(error?.status == Int(EINVAL))
+        }
+
         private func kind(_ channel: Channel, within patience: Duration = .seconds(20)) throws -> UInt16? {
             try channel.receive(EncoderClientMessage.self, until: .after(patience))?.kind
         }

@@ -47,9 +47,16 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
         var watch: @Sendable (HelperLink) -> Void = { _ in }
     }
 
+    /// A message from the helper.
+    struct Received {
+        var message: Message
+        /// The descriptors that came with it.
+        var descriptors: [SharedDescriptor]
+    }
+
     private struct State {
         var isWaiting = false
-        var answer: Message?
+        var answer: Received?
         var failure: MediaError?
         var isClosed = false
         /// Whether orders fail because this end has given up, and not because of the helper.
@@ -151,8 +158,18 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
         within patience: Duration,
         to purpose: String
     ) throws(MediaError) -> Message {
-        let answer = try ask(order, descriptor: descriptor, within: patience, to: purpose)
-        if case .refusal(let error) = answer.role {
+        try answer(to: order, descriptor: descriptor, within: patience, to: purpose).message
+    }
+
+    /// Sends an order like ``call(_:descriptor:within:to:)``, and returns the descriptors in the answer as well.
+    func answer(
+        to order: Order,
+        descriptor: Int32? = nil,
+        within patience: Duration,
+        to purpose: String
+    ) throws(MediaError) -> Received {
+        let answer = try exchange(order, descriptor, patience, purpose)
+        if case .refusal(let error) = answer.message.role {
             if !error.isPermanent { host.retire() }
             throw host.explain(error)
         }
@@ -167,6 +184,15 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
         within patience: Duration,
         to purpose: String
     ) throws(MediaError) -> Message {
+        try exchange(order, descriptor, patience, purpose).message
+    }
+
+    private func exchange(
+        _ order: Order,
+        _ descriptor: Int32?,
+        _ patience: Duration,
+        _ purpose: String
+    ) throws(MediaError) -> Received {
         try state.withLock { (state) throws(MediaError) in
             if let failure = state.failure {
                 state.isTold = true
@@ -187,7 +213,7 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
         return try answer(within: patience, to: purpose)
     }
 
-    private func answer(within patience: Duration, to purpose: String) throws(MediaError) -> Message {
+    private func answer(within patience: Duration, to purpose: String) throws(MediaError) -> Received {
         while true {
             let remaining = try state.withLock { (state) throws(MediaError) -> Duration? in
                 if state.answer == nil, let failure = state.failure {
@@ -316,10 +342,10 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
     private func run(_ handlers: Handlers) {
         defer { over.signal() }
         do throws(MediaError) {
-            var descriptor: Descriptor?
+            var descriptors: [SharedDescriptor] = []
             receiving: while true {
-                switch try channel.receive(Message.self, &descriptor, waits: true) {
-                case .message(let message): try handle(message, handlers)
+                switch try channel.receive(Message.self, &descriptors, waits: true) {
+                case .message(let message): try handle(Received(message: message, descriptors: descriptors), handlers)
                 case .nothing: break
                 case .end: break receiving
                 }
@@ -344,7 +370,8 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
         }
     }
 
-    private func handle(_ message: Message, _ handlers: Handlers) throws(MediaError) {
+    private func handle(_ received: Received, _ handlers: Handlers) throws(MediaError) {
+        let message = received.message
         switch message.role {
         case .answer, .refusal:
             // Before the session learns of it, and may want another connection.
@@ -356,7 +383,7 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
                 // The order has failed already.
                 if state.isCancelled { return true }
                 guard state.isWaiting, state.answer == nil else { return false }
-                state.answer = message
+                state.answer = received
                 return true
             }
             guard isExpected else {

@@ -8,7 +8,7 @@ enum ConnectionKind: UInt8, Sendable, Hashable, CaseIterable {
     case encoder
     /// A decoder.
     case decoder
-    /// Copies of pictures that decoders have left on the device.
+    /// Copies and exports of pictures that decoders have left on the device.
     case pictures
 }
 

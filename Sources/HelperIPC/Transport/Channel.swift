@@ -38,13 +38,13 @@ final class Channel: Sendable {
 
     /// Sends a message. It arrives completely or, after an error, not at all.
     ///
-    /// - Parameter descriptor: The descriptor to send with it, if the message requires one. The other end receives a
-    ///   duplicate.
+    /// - Parameter descriptors: The descriptors to send with it, as many as the message requires. The other end receives
+    ///   duplicates.
     /// - Throws: `deadlineExceeded` if the other end does not read, `inputOutput` if the other end is gone, and
     ///   `invalidArgument` for a value that is too long.
     func send(
         _ message: some WireMessage,
-        descriptor: Int32? = nil,
+        descriptors: [Int32],
         until deadline: Deadline = .never
     ) throws(MediaError) {
         try outgoing.withLock { (outgoing) throws(MediaError) in
@@ -53,9 +53,18 @@ final class Channel: Sendable {
             } catch {
                 throw MediaError(.invalidArgument, "a value is too long for \(peer): \(error)")
             }
-            try send(outgoing.writer.bytes, descriptor, deadline)
+            try send(outgoing.writer.bytes, descriptors, deadline)
             outgoing.sequence &+= 1
         }
+    }
+
+    /// Sends a message with at most one descriptor, like ``send(_:descriptors:until:)``.
+    func send(
+        _ message: some WireMessage,
+        descriptor: Int32? = nil,
+        until deadline: Deadline = .never
+    ) throws(MediaError) {
+        try send(message, descriptors: descriptor.map { [$0] } ?? [], until: deadline)
     }
 
     /// Sends a message if this requires no waiting, neither for the other end nor for another sending thread.
@@ -66,7 +75,7 @@ final class Channel: Sendable {
         outgoing.withLockIfAvailable { outgoing in
             do {
                 try outgoing.writer.message(message, sequence: outgoing.sequence)
-                try send(outgoing.writer.bytes, descriptor, .now)
+                try send(outgoing.writer.bytes, descriptor.map { [$0] } ?? [], .now)
                 outgoing.sequence &+= 1
                 return true
             } catch {
@@ -75,9 +84,9 @@ final class Channel: Sendable {
         } ?? false
     }
 
-    private func send(_ bytes: [UInt8], _ descriptor: Int32?, _ deadline: Deadline) throws(MediaError) {
-        var number = descriptor ?? -1
-        while linux_send_message(socket.number, bytes, bytes.count, &number, descriptor == nil ? 0 : 1) < 0 {
+    private func send(_ bytes: [UInt8], _ descriptors: [Int32], _ deadline: Deadline) throws(MediaError) {
+        let count = Int32(clamping: descriptors.count)
+        while linux_send_message(socket.number, bytes, bytes.count, descriptors, count) < 0 {
             guard errno == EAGAIN else { throw systemError("sendmsg", "\(peer) cannot be reached") }
             if deadline.isOver {
                 throw MediaError(.deadlineExceeded, "\(peer) does not accept messages", call: "sendmsg")
@@ -130,15 +139,41 @@ final class Channel: Sendable {
         _ descriptor: inout Descriptor?,
         waits: Bool
     ) throws(MediaError) -> Arrival<Message> {
+        var descriptors: [Int32] = []
+        defer { descriptors.dropFirst().forEach { close($0) } }
+        descriptor = nil
+        let arrival = try receive(type, waits, &descriptors)
+        descriptor = descriptors.first.map { Descriptor(owning: $0) }
+        return arrival
+    }
+
+    /// Receives the next message as above, with all of its descriptors.
+    func receive<Message: WireMessage>(
+        _ type: Message.Type,
+        _ descriptors: inout [SharedDescriptor],
+        waits: Bool
+    ) throws(MediaError) -> Arrival<Message> {
+        var numbers: [Int32] = []
+        descriptors = []
+        let arrival = try receive(type, waits, &numbers)
+        descriptors = numbers.map { SharedDescriptor(Descriptor(owning: $0)) }
+        return arrival
+    }
+
+    /// - Parameter descriptors: The descriptors that arrived with the message, which belong to the caller; none after an
+    ///   error.
+    private func receive<Message: WireMessage>(
+        _ type: Message.Type,
+        _ waits: Bool,
+        _ descriptors: inout [Int32]
+    ) throws(MediaError) -> Arrival<Message> {
         try incoming.withLock { (incoming) throws(MediaError) in
             var count: Int32 = 0
             let length = incoming.receive(socket.number, waits, &count)
             let status = errno
             let numbers = incoming.descriptors[..<Int(count)]
-            descriptor = numbers.first.map { Descriptor(owning: $0) }
-            numbers.dropFirst().forEach { close($0) }
             guard length > 0 else {
-                descriptor = nil
+                numbers.forEach { close($0) }
                 if length == 0 || status == ECONNRESET { return .end }
                 if status == EAGAIN { return .nothing }
                 if status == EMSGSIZE {
@@ -152,9 +187,11 @@ final class Channel: Sendable {
             do throws(WireError) {
                 var reader = WireReader(incoming.buffer, count: length)
                 let sequence = incoming.sequence
-                return .message(try Message(&reader, sequence: sequence, descriptorCount: Int(count)))
+                let message = try Message(&reader, sequence: sequence, descriptorCount: Int(count))
+                descriptors = Array(numbers)
+                return .message(message)
             } catch {
-                descriptor = nil
+                numbers.forEach { close($0) }
                 throw error.mediaError(from: peer)
             }
         }

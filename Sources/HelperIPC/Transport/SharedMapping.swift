@@ -21,11 +21,8 @@ final class SharedMapping: @unchecked Sendable {
     ///   truncated memory kills a process; `outOfMemory`.
     init(_ descriptor: borrowing Descriptor, byteCount: Int, access: Access) throws(MediaError) {
         var file = stat()
-        // -1, which has all bits set, for a file that does not support seals.
-        let seals = linux_get_seals(descriptor.number)
-        let isSealed = seals >= 0 && seals & linux_seals_of_size() == linux_seals_of_size()
-        guard (1...Self.maximumByteCount).contains(byteCount), isSealed, fstat(descriptor.number, &file) == 0,
-            file.st_size >= byteCount
+        guard (1...Self.maximumByteCount).contains(byteCount), Self.hasSealedSize(descriptor.number),
+            fstat(descriptor.number, &file) == 0, file.st_size >= byteCount
         else {
             throw MediaError(
                 .malformedData,
@@ -42,6 +39,18 @@ final class SharedMapping: @unchecked Sendable {
     }
 
     deinit { munmap(base, byteCount) }
+
+    /// Whether the size of the memory behind a descriptor can never change: that of a DMA-BUF, or of a memfd with a sealed
+    /// size. Access to memory that was truncated ends a process.
+    static func hasFixedSize(_ descriptor: Int32) -> Bool {
+        linux_is_dma_buf(descriptor) == 1 || hasSealedSize(descriptor)
+    }
+
+    private static func hasSealedSize(_ descriptor: Int32) -> Bool {
+        // -1, which has all bits set, for a file that does not support seals.
+        let seals = linux_get_seals(descriptor)
+        return seals >= 0 && seals & linux_seals_of_size() == linux_seals_of_size()
+    }
 
     /// Creates a memfd with a fixed size.
     ///
@@ -63,5 +72,16 @@ final class SharedMapping: @unchecked Sendable {
             throw systemError("fcntl(F_ADD_SEALS)", "memory cannot be sealed")
         }
         return descriptor
+    }
+}
+
+extension PlaneLayout {
+    /// Whether every used byte of a plane is among the first `byteCount`.
+    func isInside(_ byteCount: Int, _ extent: PlaneExtent) -> Bool {
+        guard (0...byteCount).contains(offset),
+            (extent.bytesPerRow...PixelBuffer.maximumBytesPerRow).contains(bytesPerRow)
+        else { return false }
+        // At most 24 + 15 bits.
+        return bytesPerRow * (extent.rows - 1) + extent.bytesPerRow <= byteCount - offset
     }
 }

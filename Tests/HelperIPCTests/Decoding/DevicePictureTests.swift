@@ -19,8 +19,10 @@ private final class TestDevice: Sendable {
     let gate = DispatchSemaphore(value: 0)
     let isEntered = Atomic(false)
     let isCopying = Atomic(false)
-    /// Copies of surfaces wait for it.
+    /// Copies and exports of surfaces wait for it.
     let copies: DispatchSemaphore?
+    /// What becomes of exports.
+    let refusal = Mutex<MediaError?>(nil)
     /// The numbers of the frames whose pictures the encoder has read.
     let read = Mutex<[Int64]>([])
     let log = Mutex<[String]>([])
@@ -48,6 +50,47 @@ private final class TestSurface: DeviceSurface {
         owner.copies?.wait()
         owner.copies?.signal()
         return try picture.buffer()
+    }
+
+    /// Returns a DMA-BUF with an object for each plane.
+    func export(_ description: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
+        owner.copies?.wait()
+        owner.copies?.signal()
+        if let refusal = owner.refusal.withLock({ $0 }) { throw refusal }
+        let source = try picture.buffer()
+        var objects: [SharedDescriptor] = []
+        var planes: [DMABuffer.Plane] = []
+        for (index, extent) in source.planeExtents.enumerated() {
+            let byteCount = (extent.bytesPerRow + 32) * extent.rows + 4096
+            let memory = try SharedMapping.makeMemory(named: ExportedPlanes.name, byteCount: byteCount)
+            let mapping = try SharedMapping(memory, byteCount: byteCount, access: .readWrite)
+            try source.withPlanes { planes in
+                for row in 0..<extent.rows {
+                    (mapping.base + 4096 + row * (extent.bytesPerRow + 32)).copyMemory(
+                        from: planes[index].baseAddress + row * planes[index].bytesPerRow,
+                        byteCount: extent.bytesPerRow
+                    )
+                }
+            }
+            let layout = PlaneLayout(offset: 4096, bytesPerRow: extent.bytesPerRow + 32)
+            planes.append(DMABuffer.Plane(object: index, layout: layout))
+            objects.append(SharedDescriptor(memory))
+        }
+        let buffer = DMABuffer(fileDescriptors: objects.map(\.number), planes: planes, modifier: 0)
+        return try PixelBuffer(description, dmaBuf: buffer) { [objects] in withExtendedLifetime(objects) {} }
+    }
+}
+
+/// The memory of exported planes in this process.
+enum ExportedPlanes {
+    static let name = "test-exported-plane"
+
+    /// The number of descriptors.
+    static var count: Int {
+        ProcessFiles.names("/proc/self/fd").count { number in
+            let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")
+            return file?.contains(name) == true
+        }
     }
 }
 
@@ -299,6 +342,79 @@ extension ProcessTests {
             rig.device.copies?.signal()
             ended.wait()
             #expect(copied.withLock { $0 })
+            rig.end()
+        }
+
+        /// An exported picture is in the memory that the device has exported, in its planes, and keeps the surface.
+        @Test func exportedPicturesKeepTheirSurfaces() throws {
+            let rig = try Rig()
+            let decoded = DecoderOutputs()
+            var decoder: RemoteDecoder? = try rig.decoder(decoded)
+            var pictures = try #require(decoder).pictures(0..<2, decoded)
+            try #require(pictures.count == 2)
+            var exported = try pictures.map { (picture) throws(MediaError) in try picture.exportDMABuf() }
+            pictures = []
+            decoder = nil
+            #expect(Patience.block { rig.device.decoders.load(ordering: .acquiring) == 0 })
+            #expect(rig.device.surfaces.load(ordering: .acquiring) == 2)
+            for (seed, picture) in exported.enumerated() {
+                guard case .dmaBuf(let memory) = picture.storage else {
+                    Issue.record("\(picture.storage.name)")
+                    return
+                }
+                #expect(memory.fileDescriptors.count == 2 && memory.planes.map(\.object) == [0, 1])
+                #expect(try EchoPicture(width: 96, height: 64, seed: UInt64(seed)).isEqual(to: picture))
+            }
+            exported = []
+            #expect(rig.isEmpty())
+            #expect(rig.device.log.withLock { $0 } == [])
+            rig.end()
+        }
+
+        /// A refusal is no failure of the helper; a failed call is.
+        @Test func refusedExportsCostNothingElse() throws {
+            let rig = try Rig()
+            let decoded = DecoderOutputs()
+            let decoder = try rig.decoder(decoded)
+            let picture = try #require(try decoder.pictures(0..<1, decoded).first)
+            rig.device.refusal.withLock { $0 = MediaError(.unsupported, "a test refuses it", given: "it") }
+            for _ in 0..<2 {
+                let error = #expect(throws: MediaError.self) { try picture.exportDMABuf() }
+                #expect(error?.code == .unsupported && error?.message == "a test refuses it" && error?.given == "it")
+            }
+            #expect(rig.host.isOpen)
+            #expect(try EchoPicture(width: 96, height: 64, seed: 0).isEqual(to: picture))
+            rig.device.refusal.withLock { $0 = MediaError(.frameFailed, "the device is lost") }
+            #expect(throws: MediaError.self) { try picture.exportDMABuf() }
+            #expect(!rig.host.isOpen)
+            rig.device.refusal.withLock { $0 = nil }
+            #expect(throws: Never.self) { try picture.exportDMABuf() }
+            rig.end()
+        }
+
+        @Test func anExportHasADeadline() throws {
+            let rig = try Rig(TestDevice(blocksCopies: true))
+            let decoded = DecoderOutputs()
+            let decoder = try rig.decoder(decoded) { $0.deadlines.fetch = .milliseconds(200) }
+            let picture = try #require(try decoder.pictures(0..<1, decoded).first)
+            let error = #expect(throws: MediaError.self) { try picture.exportDMABuf() }
+            #expect(error?.code == .deadlineExceeded)
+            #expect(error?.message.contains("did not export a picture in time") == true, "\(error?.message ?? "")")
+            // The helper was ended, and with it all that it had.
+            #expect(throws: MediaError.self) { try picture.exportDMABuf() }
+            rig.device.copies?.signal()
+            rig.end()
+        }
+
+        @Test func exportsLeaveNoDescriptors() throws {
+            let rig = try Rig()
+            let decoded = DecoderOutputs()
+            let decoder = try rig.decoder(decoded)
+            let picture = try #require(try decoder.pictures(0..<1, decoded).first)
+            _ = try picture.exportDMABuf()
+            for _ in 0..<1000 { _ = try picture.exportDMABuf() }
+            // The helper is in this process, and may just be closing the last ones.
+            #expect(Patience.block { ExportedPlanes.count == 0 }, "\(ExportedPlanes.count)")
             rig.end()
         }
 

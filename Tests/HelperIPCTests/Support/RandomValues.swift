@@ -345,12 +345,14 @@ extension SeededGenerator {
     /// One message of each kind.
     mutating func pictureClientMessages() -> [PictureClientMessage] {
         let order = FetchOrder(id: integer(), shape: shape(), byteCount: number(), planes: list { $0.layout() })
-        return [.fetch(order), .close]
+        return [.fetch(order), .export(id: integer()), .close]
     }
 
     /// One message of each kind.
     mutating func pictureHelperMessages() -> [PictureHelperMessage] {
-        [.fetched, .callFailed(error()), .failed(error())]
+        let planes = list { DMABuffer.Plane(object: $0.number(), layout: $0.layout()) }
+        let notice = ExportNotice(objectCount: .random(in: 0...4, using: &self), planes: planes, modifier: integer())
+        return [.fetched, .exported(notice), .callFailed(error()), .failed(error())]
     }
 
     mutating func stage() -> DriverStage {

@@ -56,6 +56,15 @@ package final class RemoteSurface: DeviceSurface {
         try connection.fetch(id, picture)
     }
 
+    /// Exports the surface, as far as its helper has proved that the driver does so correctly. Not possible after the helper
+    /// was lost.
+    ///
+    /// - Throws: `unsupported` with the reason; the error of the device or its helper, while the samples may still be
+    ///   readable.
+    package func export(_ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
+        try connection.export(id, picture)
+    }
+
     /// Whether an encoder at the far end of a link can read the picture.
     func isAt(_ link: EncoderLink) -> Bool {
         connection.link.isServed && link.sharesHelper(with: connection.link)
@@ -70,8 +79,8 @@ final class DecoderConnection: Sendable {
     let limit: Int
     private let slots: DecodedSlots
     private let deadlines: RemoteDecoderFactory.Deadlines
-    /// The connection that copies pictures into memory, once one was needed.
-    private let copies = Mutex<PictureLink?>(nil)
+    /// The connection that copies and exports pictures, once one was needed.
+    private let pictureLink = Mutex<PictureLink?>(nil)
     /// The device of the decoder.
     private let device: String?
     /// The number of its pictures on the device.
@@ -94,7 +103,7 @@ final class DecoderConnection: Sendable {
     }
 
     deinit {
-        copies.withLock { $0.take() }?.close()
+        pictureLink.withLock { $0.take() }?.close()
         // Does nothing if the decoder has closed it. This thread may be one that must not wait.
         link.close()
     }
@@ -139,9 +148,7 @@ final class DecoderConnection: Sendable {
             byteCount: memory.layout.byteCount,
             planes: memory.layout.planes
         )
-        try copies.withLock { (copies) throws(MediaError) in
-            let link = if let copies { copies } else { try makeLink() }
-            copies = link
+        try withPictureLink { (link) throws(MediaError) in
             let answer = try link.call(
                 .fetch(order),
                 descriptor: memory.descriptor.number,
@@ -153,7 +160,59 @@ final class DecoderConnection: Sendable {
         return try memory.picture(picture) {}
     }
 
+    /// Exports a picture.
+    func export(_ id: UInt64, _ picture: PixelBuffer.Description) throws(MediaError) -> PixelBuffer {
+        try withPictureLink { (link) throws(MediaError) in
+            let answer = try link.answer(to: .export(id: id), within: deadlines.fetch, to: "export a picture")
+            guard case .exported(let notice) = answer.message else { throw link.refuse("replied to another request") }
+            do throws(MediaError) {
+                return try notice.picture(picture, in: answer.descriptors)
+            } catch {
+                throw link.refuse("exported a picture wrongly: \(error)")
+            }
+        }
+    }
+
+    /// Calls a closure with the connection for pictures, one caller at a time.
+    private func withPictureLink<Result>(
+        _ body: (PictureLink) throws(MediaError) -> Result
+    ) throws(MediaError) -> Result {
+        try pictureLink.withLock { (pictureLink) throws(MediaError) in
+            let link = if let pictureLink { pictureLink } else { try makeLink() }
+            pictureLink = link
+            return try body(link)
+        }
+    }
+
     private func makeLink() throws(MediaError) -> PictureLink {
         try link.connect(PictureLink.Handlers(message: { _ throws(MediaError) in false }, failed: { _ in }))
+    }
+}
+
+extension ExportNotice {
+    /// Returns the picture, which keeps the descriptors open.
+    ///
+    /// - Throws: An error if they cannot contain the planes, or are no memory whose size is fixed: access to memory that is
+    ///   truncated meanwhile would end this process.
+    fileprivate func picture(
+        _ picture: PixelBuffer.Description,
+        in descriptors: [SharedDescriptor]
+    ) throws(MediaError) -> PixelBuffer {
+        let buffer = DMABuffer(fileDescriptors: descriptors.map(\.number), planes: planes, modifier: modifier)
+        for number in buffer.fileDescriptors where !SharedMapping.hasFixedSize(number) {
+            throw MediaError(.malformedData, "the descriptor is neither a DMA-BUF nor a memfd of sealed size")
+        }
+        let exported = try PixelBuffer(picture, dmaBuf: buffer) { withExtendedLifetime(descriptors) {} }
+        let sizes = buffer.byteCounts
+        for (plane, extent) in zip(planes, exported.planeExtents)
+        where !plane.layout.isInside(sizes[plane.object], extent) {
+            throw MediaError(
+                .malformedData,
+                "a plane exceeds its memory",
+                given: "offset \(plane.layout.offset), \(plane.layout.bytesPerRow) bytes per row",
+                allowed: "\(sizes[plane.object]) bytes"
+            )
+        }
+        return exported
     }
 }

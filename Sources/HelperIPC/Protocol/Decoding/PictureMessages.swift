@@ -23,10 +23,30 @@ struct FetchOrder: WireStructure, Hashable, Sendable {
     }
 }
 
+/// A picture on the device as DMA-BUF, whose descriptors are sent with the message.
+struct ExportNotice: WireStructure, Hashable, Sendable {
+    static var blank: ExportNotice { ExportNotice(objectCount: 0, planes: [], modifier: 0) }
+
+    /// The number of descriptors.
+    var objectCount: Int
+    /// The planes of the picture in them.
+    var planes: [DMABuffer.Plane]
+    var modifier: UInt64
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&objectCount)
+        try visitor.list(&planes, atMost: WireLimits.planes)
+        try visitor.field(&modifier)
+    }
+}
+
 /// Messages from the client about pictures on the device, over a connection that no decoder has to serve.
 enum PictureClientMessage: Sendable {
     /// Answered by ``PictureHelperMessage/fetched`` or ``PictureHelperMessage/callFailed(_:)``.
     case fetch(FetchOrder)
+    /// The picture of that number is to be exported. Answered by ``PictureHelperMessage/exported(_:)`` or
+    /// ``PictureHelperMessage/callFailed(_:)``.
+    case export(id: UInt64)
     /// The last message. No answer.
     case close
 }
@@ -34,6 +54,7 @@ enum PictureClientMessage: Sendable {
 extension PictureClientMessage: WireMessage {
     enum Kind: UInt16 {
         case fetch = 65
+        case export
         case close
     }
 
@@ -41,6 +62,7 @@ extension PictureClientMessage: WireMessage {
         let kind: Kind =
             switch self {
             case .fetch: .fetch
+            case .export: .export
             case .close: .close
             }
         return kind.rawValue
@@ -49,20 +71,25 @@ extension PictureClientMessage: WireMessage {
     var descriptorCount: Int {
         switch self {
         case .fetch: 1
-        case .close: 0
+        case .export, .close: 0
         }
     }
 
     init(kind: UInt16, from reader: inout WireReader) throws(WireError) {
         switch Kind(rawValue: kind) {
         case .fetch: self = .fetch(try FetchOrder(from: &reader))
+        case .export: self = .export(id: try reader.integer())
         case .close: self = .close
         case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
         }
     }
 
     func writePayload(to writer: inout WireWriter) throws(WireError) {
-        if case .fetch(let order) = self { try order.write(to: &writer) }
+        switch self {
+        case .fetch(let order): try order.write(to: &writer)
+        case .export(let id): writer.integer(id)
+        case .close: break
+        }
     }
 }
 
@@ -70,6 +97,8 @@ extension PictureClientMessage: WireMessage {
 enum PictureHelperMessage: Sendable {
     /// The picture is in the client's memory.
     case fetched
+    /// The memory of the picture.
+    case exported(ExportNotice)
     /// The order failed.
     case callFailed(MediaError)
     /// The connection failed.
@@ -79,13 +108,14 @@ enum PictureHelperMessage: Sendable {
 extension PictureHelperMessage: HelperMessage {
     enum Kind: UInt16 {
         case fetched = 161
+        case exported
         case callFailed
         case failed
     }
 
     var role: HelperMessageRole {
         switch self {
-        case .fetched: .answer
+        case .fetched, .exported: .answer
         case .callFailed(let error): .refusal(error)
         case .failed: .failure
         }
@@ -95,17 +125,24 @@ extension PictureHelperMessage: HelperMessage {
         let kind: Kind =
             switch self {
             case .fetched: .fetched
+            case .exported: .exported
             case .callFailed: .callFailed
             case .failed: .failed
             }
         return kind.rawValue
     }
 
-    var descriptorCount: Int { 0 }
+    var descriptorCount: Int {
+        switch self {
+        case .exported(let notice): notice.objectCount
+        case .fetched, .callFailed, .failed: 0
+        }
+    }
 
     init(kind: UInt16, from reader: inout WireReader) throws(WireError) {
         switch Kind(rawValue: kind) {
         case .fetched: self = .fetched
+        case .exported: self = .exported(try ExportNotice(from: &reader))
         case .callFailed: self = .callFailed(try MediaError(from: &reader))
         case .failed: self = .failed(try MediaError(from: &reader))
         case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
@@ -115,6 +152,7 @@ extension PictureHelperMessage: HelperMessage {
     func writePayload(to writer: inout WireWriter) throws(WireError) {
         switch self {
         case .fetched: break
+        case .exported(let notice): try notice.write(to: &writer)
         case .callFailed(let error), .failed(let error): try error.fittingWire.write(to: &writer)
         }
     }
@@ -129,5 +167,5 @@ enum PictureMessages: ConnectionMessages {
     static var close: PictureClientMessage { .close }
 }
 
-/// The client's connection for copies of pictures.
+/// The client's connection for pictures.
 typealias PictureLink = HelperLink<PictureMessages>

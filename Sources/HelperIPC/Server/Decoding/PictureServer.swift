@@ -2,8 +2,8 @@
 
 internal import MediaTypes
 
-/// The helper's end of a connection over which a client fetches pictures from the device. Decoders are not involved: one
-/// may be waiting for the client to release a picture.
+/// The helper's end of a connection over which a client fetches and exports pictures of the device. Decoders are not
+/// involved: one may be waiting for the client to release a picture.
 final class PictureServer: Sendable {
     private let channel: Channel
     private let pictures: DevicePictures
@@ -23,17 +23,43 @@ final class PictureServer: Sendable {
             else {
                 throw MediaError(.inputOutput, "the client has closed its connection")
             }
-            guard case .fetch(let order) = message else { return }
-            let memory = try SharedMapping(received: descriptor, byteCount: order.byteCount, access: .readWrite)
-            let answer: PictureHelperMessage
-            do throws(MediaError) {
-                try copy(order, to: memory)
-                answer = .fetched
-            } catch {
-                answer = .callFailed(error)
+            switch message {
+            case .fetch(let order):
+                let memory = try SharedMapping(received: descriptor, byteCount: order.byteCount, access: .readWrite)
+                let answer: PictureHelperMessage
+                do throws(MediaError) {
+                    try copy(order, to: memory)
+                    answer = .fetched
+                } catch {
+                    answer = .callFailed(error)
+                }
+                try channel.send(answer)
+            case .export(let id):
+                let exported: (notice: ExportNotice, picture: PixelBuffer, descriptors: [Int32])
+                do throws(MediaError) {
+                    exported = try export(id)
+                } catch {
+                    try channel.send(PictureHelperMessage.callFailed(error))
+                    continue
+                }
+                try channel.send(PictureHelperMessage.exported(exported.notice), descriptors: exported.descriptors)
+                withExtendedLifetime(exported.picture) {}
+            case .close: return
             }
-            try channel.send(answer)
         }
+    }
+
+    /// - Returns: The picture as DMA-BUF, and its descriptors, which are open as long as the picture exists.
+    private func export(
+        _ id: UInt64
+    ) throws(MediaError) -> (notice: ExportNotice, picture: PixelBuffer, descriptors: [Int32]) {
+        let picture = try pictures.picture(id).exportDMABuf()
+        guard case .dmaBuf(let buffer) = picture.storage else {
+            throw MediaError(.unsupported, "the picture was not exported as DMA-BUF", given: picture.storage.name)
+        }
+        let objectCount = buffer.fileDescriptors.count
+        let notice = ExportNotice(objectCount: objectCount, planes: buffer.planes, modifier: buffer.modifier)
+        return (notice, picture, buffer.fileDescriptors)
     }
 
     private func copy(_ order: FetchOrder, to memory: SharedMapping) throws(MediaError) {

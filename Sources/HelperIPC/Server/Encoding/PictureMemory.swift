@@ -101,14 +101,3 @@ struct PictureMemory {
         return layouts.map { PixelPlane(baseAddress: memory.base + $0.offset, bytesPerRow: $0.bytesPerRow) }
     }
 }
-
-extension PlaneLayout {
-    /// Whether every used byte of a plane is among the first `byteCount`.
-    fileprivate func isInside(_ byteCount: Int, _ extent: PlaneExtent) -> Bool {
-        guard (0...byteCount).contains(offset),
-            (extent.bytesPerRow...PixelBuffer.maximumBytesPerRow).contains(bytesPerRow)
-        else { return false }
-        // At most 24 + 15 bits.
-        return bytesPerRow * (extent.rows - 1) + extent.bytesPerRow <= byteCount - offset
-    }
-}
