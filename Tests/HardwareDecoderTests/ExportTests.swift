@@ -120,4 +120,21 @@ import Testing
         let refusals = outcome.lines.filter { $0.hasPrefix("refused ") }
         #expect(refusals.count == 1 && refusals[0].hasPrefix("refused frame-failed: "), "\(refusals)")
     }
+
+    /// The drivers of the distribution, on devices that execute nothing: what the CPU writes to surfaces is all that is
+    /// there. Of AMD's, nothing is expected but an answer.
+    @Test(arguments: [
+        ("kbl", "modifier 0x100000000000002"), ("tgl", "modifier 0x100000000000002"), ("polaris10", ""), ("raven", ""),
+    ])
+    func vendorDriversOnSimulatedDevices(chip: String, memory: String) throws {
+        let stream = try CodedStream(.h264, source: Self.wide, frames: 4, "-x264-params bframes=0")
+        let scratch = try ScratchFolder()
+        try Data(stream.bytes).write(to: URL(fileURLWithPath: scratch.path("stream")))
+        let outcome = try DriverRig.run("DecoderScenarios", ["h264", "export", scratch.path("stream")], chip: chip)
+        #expect(outcome.status == 0 && outcome.lines.last == "done", "\(outcome.lines)")
+        let exported = outcome.lines.first { $0.hasPrefix("exported ") }
+        #expect(exported?.hasSuffix(memory) == true, "\(outcome.lines)")
+        let refusals = outcome.lines.filter { $0.hasPrefix("refused ") }
+        #expect(refusals.allSatisfy { $0.hasPrefix("refused unsupported: ") }, "\(refusals)")
+    }
 }

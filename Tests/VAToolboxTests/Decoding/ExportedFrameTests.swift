@@ -200,6 +200,70 @@ private struct ShownFrame: Hashable, Sendable {
         #expect(failed <= 1 && frames.withLock { $0 } == expected)
     }
 
+    /// Encodes pictures on the GPU in a helper of its own.
+    ///
+    /// - Returns: The stream, and how many pictures were copied before the driver had them.
+    private func encode(_ pictures: [PixelBuffer], limits: String) async throws -> (stream: [UInt8], copies: Int) {
+        let helper = try HelperOnDriver("vatoolbox-helper", limits: limits)
+        var pool = HelperPool.Options()
+        pool.path = helper.path
+        let identity = EncoderIdentity(name: "vaapi-h264", codec: .h264, device: "/dev/dri/renderD128")
+        let factory = RemoteEncoderFactory(identity, pool: try HelperPool(pool))
+        var configuration = EncoderConfiguration(width: 192, height: 112)
+        configuration.codec = .h264
+        configuration.rateControl = .constantQuantizer(26)
+        let session = try await CompressionSession(
+            configuration: configuration,
+            options: .init(),
+            selection: EncoderSelection(candidates: [.init(factory: factory, reason: "a test")])
+        )
+        let consumer = Task { [samples = session.samples] in
+            var stream: [UInt8] = []
+            for try await sample in samples { sample.data.withUnsafeBytes { stream += $0 } }
+            return stream
+        }
+        for (number, picture) in pictures.enumerated() {
+            try await session.encode(picture, presentationTime: MediaTime(value: Int64(number), timescale: 25))
+        }
+        try await session.finish()
+        return (try await consumer.value, await session.statistics.copiedPictures)
+    }
+
+    /// Decodes a stream, and exports all of its frames.
+    private func exported(_ limits: String) async throws -> [(exported: PixelBuffer, original: PixelBuffer)] {
+        let helper = try HelperOnDriver(limits: limits)
+        let pictures = Mutex<[(exported: PixelBuffer, original: PixelBuffer)]>([])
+        _ = try await play(try HelperDecoding.short.get(), on: [try candidate(helper)]) { frame in
+            let exported = try frame.buffer.exportDMABuf()
+            pictures.withLock { $0.append((exported, frame.buffer)) }
+        }
+        return pictures.withLock { $0 }
+    }
+
+    /// An encoder in another process imports them, as it does with any DMA-BUF.
+    @Test(arguments: ["linear", "two-objects"])
+    func exportedFramesAreEncodedInAnotherProcess(exports: String) async throws {
+        let limits = "decode=h264,hevc export=\(exports)"
+        let pictures = try await exported(limits)
+        let imported = try await encode(pictures.map(\.exported), limits: limits)
+        let copied = try await encode(pictures.map(\.original), limits: limits)
+        #expect(!imported.stream.isEmpty && imported.stream == copied.stream)
+        #expect(imported.copies == 0 && copied.copies >= pictures.count)
+    }
+
+    /// The CPU cannot read them, so no session could continue with them after a failure of its encoder.
+    @Test func tiledFramesAreForDevicesOnly() async throws {
+        let limits = "decode=h264,hevc export=tiled"
+        let pictures = try await exported(limits)
+        #expect(pictures.allSatisfy { !$0.exported.isMapped && $0.original.isMapped })
+        let unread = #expect(throws: MediaError.self) { try pictures[0].exported.withPlanes { _ in } }
+        #expect(unread?.code == .unsupported && unread?.given == "DMA-BUF")
+        let refused = await #expect(throws: MediaError.self) {
+            _ = try await encode(pictures.map(\.exported), limits: limits)
+        }
+        #expect(refused?.code == .unsupported && refused?.given == "DMA-BUF")
+    }
+
     /// The memory outlives its helper, and so do the samples of a picture that was not exported.
     @Test func exportedFramesOutliveTheirHelper() async throws {
         let stream = try HelperDecoding.short.get()
