@@ -47,3 +47,25 @@ func wrap(_ picture: ExportedPicture) throws -> PixelBuffer {
         release: picture.giveBack
     )
 }
+
+/// What the article that comes from VideoToolbox shows of frames for a compositor.
+func show(
+    _ samples: [SampleBuffer],
+    on display: (DMABuffer, PixelBuffer.Description) async throws -> Void
+) async throws {
+    guard let format = samples.first?.formatDescription else { return }
+    var options = DecompressionOptions()
+    options.devicePictureLimit = 8
+    let session = try await DecompressionSession(formatDescription: format, options: options)
+    let feeder = Task {
+        for sample in samples { try await session.decode(sample) }
+        try await session.finish()
+    }
+    for try await frame in session.frames {
+        guard case .deviceSurface = frame.buffer.storage else { continue }
+        let exported = try frame.buffer.exportDMABuf()
+        if case .dmaBuf(let memory) = exported.storage { try await display(memory, exported.pictureDescription) }
+        withExtendedLifetime(exported) {}
+    }
+    try await feeder.value
+}

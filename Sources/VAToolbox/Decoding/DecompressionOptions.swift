@@ -37,7 +37,8 @@ public struct DecompressionOptions: Sendable {
     ///
     /// A frame on a GPU costs no copy if it is encoded on the same GPU and both sessions share a ``helpers`` pool whose
     /// helpers have room for both (``HelperIPC/HelperPool/Options/connectionsPerHelper``). Its samples are copied to memory
-    /// when they are first accessed.
+    /// when they are first accessed. ``MediaTypes/PixelBuffer/exportDMABuf()`` passes it to other users of the GPU; the
+    /// exported buffer counts as the frame as long as it exists.
     ///
     /// If the helper process ends, such frames are decoded again on the CPU, from samples that are kept up to
     /// ``replayByteLimit`` from one IDR or open random access point to the next. Frames for which this is not possible, as

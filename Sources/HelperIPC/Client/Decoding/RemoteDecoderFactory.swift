@@ -21,8 +21,9 @@ public struct RemoteDecoderFactory: DecoderFactory {
         /// The longest time that a call waits while this process holds all pictures. The call then fails with
         /// `unavailable`, permanently: this process holds more than it said. The helper is not ended.
         public var release = Duration.seconds(45)
-        /// The deadline for the copy of a picture from the device to memory. An encoder that needs the picture waits for it,
-        /// so this is less than its own deadline.
+        /// The deadline for the copy of a picture from the device to memory, and for its export, with the test of the driver
+        /// before the first one. An encoder that needs the picture waits for the copy, so this is less than its own
+        /// deadline.
         public var fetch = Duration.seconds(15)
 
         /// Creates the defaults: 10, 20, 45, 45 and 15 seconds.
