@@ -245,5 +245,11 @@ long long linux_file_system(const char *path) {
 
 int linux_is_dma_buf(int fd) {
     struct statfs file;
-    return fstatfs(fd, &file) == 0 && file.f_type == DMA_BUF_MAGIC;
+    if (fstatfs(fd, &file) != 0) {
+        return 0;
+    }
+    // Before Linux 5.3, among the files without a name, which no process can make by itself.
+    struct dma_buf_sync sync = {.flags = DMA_BUF_SYNC_READ | DMA_BUF_SYNC_END};
+    return file.f_type == DMA_BUF_MAGIC ||
+        (file.f_type == ANON_INODE_FS_MAGIC && ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync) == 0);
 }

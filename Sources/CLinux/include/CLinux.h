@@ -123,7 +123,7 @@ int linux_dma_buf_read(int fd, int begins);
 /// statfs(2): the magic number of the file system of a path; -1 with errno if there is none.
 long long linux_file_system(const char *_Nonnull path);
 
-/// Returns whether a descriptor is a DMA-BUF: 1 or 0. Kernels older than 5.3 do not tell, so it is 0 there.
+/// Returns whether a descriptor is a DMA-BUF: 1 or 0.
 int linux_is_dma_buf(int fd);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import BitstreamSyntax
+import CLinux
 import Foundation
 import Glibc
 import MediaTypes
@@ -196,6 +197,38 @@ extension ProcessTests {
             #expect(error?.code == .malformedData, "\(error.map { "\($0)" } ?? "")")
             #expect(Patience.block { ExportedPlanes.count == 0 })
             Traces.expectNone()
+        }
+
+        /// A client that asks for what is not there gets an error, and goes on.
+        @Test func exportsOfOtherPicturesAreRefused() throws {
+            let sockets = try DescriptorPair.sockets()
+            let client = Channel(try Descriptor.duplicate(sockets.near.number), peer: "the helper")
+            let server = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
+            let pictures = DevicePictures()
+            let inMemory = pictures.add(try EchoPicture(seed: 0).buffer())
+            try client.send(PictureClientMessage.export(id: inMemory + 1))
+            try client.send(PictureClientMessage.export(id: .max))
+            try client.send(PictureClientMessage.export(id: inMemory))
+            try client.send(PictureClientMessage.close)
+            try PictureServer(server, pictures).run()
+            for code in [MediaError.Code.malformedData, .malformedData, .unsupported] {
+                guard case .callFailed(let error) = try client.receive(PictureHelperMessage.self) else {
+                    Issue.record("another answer")
+                    return
+                }
+                #expect(error.code == code)
+            }
+        }
+
+        /// The descriptor of a process is a file without a name, as DMA-BUFs were in older kernels.
+        @Test func othersAreNoMemoryOfFixedSize() throws {
+            let memory = try SharedMapping.makeMemory(named: ExportedPlanes.name, byteCount: 4096)
+            #expect(SharedMapping.hasFixedSize(memory.number))
+            let file = try Memory.unsealed(4096).make()
+            #expect(!SharedMapping.hasFixedSize(file.number))
+            let process = Descriptor(owning: linux_process_open(getpid()))
+            #expect(process.number >= 0 && !SharedMapping.hasFixedSize(process.number))
+            #expect(!SharedMapping.hasFixedSize(-1))
         }
     }
 }
