@@ -138,14 +138,16 @@ extension DriverRig {
     private static func buildDrivers() throws -> String {
         let process = Process()
         process.executableURL = repository.appending(path: "Tests/Drivers/build")
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
+        // Not a pipe: processes that other tests start meanwhile might keep it open.
+        let scratch = try ScratchFolder()
+        let output = scratch.path("output")
+        _ = FileManager.default.createFile(atPath: output, contents: nil)
+        process.standardOutput = FileHandle(forWritingAtPath: output)
+        process.standardError = process.standardOutput
         try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw MediaError(.unavailable, "the drivers for tests were not built: \(text)")
+            throw MediaError(.unavailable, "the drivers for tests were not built: \(text(output))")
         }
         return repository.appending(path: ".build/drivers").path
     }
