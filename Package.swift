@@ -63,7 +63,11 @@ let package = Package(
         .target(name: "VAAPI", dependencies: ["CLibVA", "RenderNodes"], swiftSettings: strict),
 
         // What encoders and decoders of a GPU share.
-        .target(name: "HardwareDisplay", dependencies: ["MediaTypes", "VAAPI", logging], swiftSettings: strict),
+        .target(
+            name: "HardwareDisplay",
+            dependencies: ["BitstreamSyntax", "MediaTypes", "VAAPI", logging],
+            swiftSettings: strict
+        ),
 
         // Encoders on a GPU.
         .target(

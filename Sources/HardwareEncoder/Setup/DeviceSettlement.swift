@@ -2,6 +2,7 @@
 
 internal import BitstreamSyntax
 internal import GOPPlanning
+internal import HardwareDisplay
 internal import MediaTypes
 internal import VAAPI
 

@@ -2,8 +2,8 @@
 
 internal import BitstreamSyntax
 internal import CLibVA
-package import MediaTypes
-package import VAAPI
+internal import MediaTypes
+internal import VAAPI
 
 extension Profile {
     /// Converts a profile to its VA-API value; `nil` for profiles that no driver encodes.
@@ -33,22 +33,6 @@ extension Entrypoint {
 }
 
 extension PixelFormat {
-    /// The render target format for such samples.
-    package var renderTargetFormat: RTFormats {
-        if !isYCbCr { return .rgb32 }
-        return switch (chromaFormat, bitDepth) {
-        case (.yuv422, 8): .yuv422
-        case (.yuv422, 10): .yuv422Bits10
-        case (.yuv422, _): .yuv422Bits12
-        case (.yuv444, 8): .yuv444
-        case (.yuv444, 10): .yuv444Bits10
-        case (.yuv444, _): .yuv444Bits12
-        case (_, 8): .yuv420
-        case (_, 10): .yuv420Bits10
-        case (_, _): .yuv420Bits12
-        }
-    }
-
     /// The VA-API format codes for such samples, preferred one first. Alpha is not part of a picture, and video
     /// processors may blend with it. A format without VA-API planes maps to the codes for its chroma format and bit
     /// depth.
