@@ -149,7 +149,8 @@ extension ProcessTests {
                 try take.decoder.drain()
             }
             #expect(error?.code == .deadlineExceeded)
-            #expect(take.outputs.pictureCount == 2 && take.outputs.starvations.isEmpty)
+            // Pictures that the helper has held back, to send several together, are lost with it.
+            #expect(take.outputs.pictureCount <= 2 && take.outputs.starvations.isEmpty)
         }
 
         /// A decoder may be released while its helper waits.
