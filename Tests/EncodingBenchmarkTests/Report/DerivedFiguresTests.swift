@@ -66,7 +66,7 @@ import Testing
 
     @Test func aBuildWithoutOptimisationIsWarnedOf() {
         var report = SampleReport.make()
-        func isWarned() -> Bool { DerivedFigures(report).warnings.contains { $0.message.contains("built without") } }
+        func isWarned() -> Bool { DerivedFigures(report).warnings.contains { $0.message.contains("debug build") } }
         #expect(!isWarned())
         let detail = InstalledSoftware.withoutOptimisation
         report.environment.components.append(.init(name: "vatoolbox", version: "0", detail: detail))
