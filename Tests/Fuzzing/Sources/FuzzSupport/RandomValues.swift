@@ -1,1 +1,1 @@
-../../../EncoderIPCTests/Support/RandomValues.swift
+../../../HelperIPCTests/Support/RandomValues.swift

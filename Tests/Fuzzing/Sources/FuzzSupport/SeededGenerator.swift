@@ -1,1 +1,1 @@
-../../../EncoderIPCTests/Support/SeededGenerator.swift
+../../../HelperIPCTests/Support/SeededGenerator.swift
