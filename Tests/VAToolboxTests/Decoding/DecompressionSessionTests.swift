@@ -16,22 +16,6 @@ import Testing
         var error: MediaError?
     }
 
-    private func session(
-        _ scripts: [DecoderScript],
-        _ options: DecompressionOptions = .init(),
-        usesThread: Bool = false
-    ) async throws -> DecompressionSession {
-        let candidates = scripts.enumerated().map { index, script in
-            let factory = ModelDecoderFactory(script: script, name: "model \(index)", usesThread: usesThread)
-            return DecoderCandidate(factory: factory, reason: "a test")
-        }
-        return try await DecompressionSession(
-            formatDescription: ModelStream.format,
-            options: options,
-            candidates: candidates
-        )
-    }
-
     private func play(
         _ stream: ModelStream,
         on scripts: [DecoderScript],
@@ -39,7 +23,7 @@ import Testing
         flushingAfter flushes: Set<Int> = [],
         usesThread: Bool = false
     ) async throws -> Played {
-        let session = try await session(scripts, options, usesThread: usesThread)
+        let session = try await DecompressionSession.scripted(scripts, options, usesThread: usesThread)
         let consumer = Task { [frames = session.frames] in
             var played = Played()
             do throws(MediaError) { for try await frame in frames { played.frames.append(frame) } } catch {
@@ -148,9 +132,9 @@ import Testing
         let message = try #require(played.error?.message)
         #expect(message.contains("model 0 is given up after 20 failures in a row; last error: the model fails"))
         let never = DecoderScript { _, _ in .refuses }
-        await #expect(throws: MediaError.self) { _ = try await session([never]) }
+        await #expect(throws: MediaError.self) { _ = try await DecompressionSession.scripted([never]) }
         #expect(never.calls.count == 5)
-        let error = await #expect(throws: MediaError.self) { _ = try await session([]) }
+        let error = await #expect(throws: MediaError.self) { _ = try await DecompressionSession.scripted([]) }
         #expect(error?.code == .unavailable)
     }
 
@@ -187,7 +171,7 @@ import Testing
         stream.add(.none)
         stream.add(.none)
         stream.add(.closed)
-        let session = try await session([DecoderScript()])
+        let session = try await DecompressionSession.scripted([DecoderScript()])
         try await session.decode(stream.samples[0])
         let broken = stream.samples[1].with(data: [0, 0, 9, 9, 1])
         let error = await #expect(throws: MediaError.self) { try await session.decode(broken) }
@@ -205,7 +189,7 @@ import Testing
         stream.add(.closed)
         stream.add(.none)
         stream.add(.none)
-        let session = try await session([DecoderScript()])
+        let session = try await DecompressionSession.scripted([DecoderScript()])
         try await session.decode(stream.samples[0])
         var dropped = stream.samples[1].with(data: [])
         dropped.isDropped = true
@@ -255,7 +239,7 @@ import Testing
         for _ in 0..<40 { stream.add(.none) }
         var options = DecompressionOptions()
         options.waitingFrames = 3
-        let session = try await session([DecoderScript()], options)
+        let session = try await DecompressionSession.scripted([DecoderScript()], options)
         let producer = Task { [stream] in
             for sample in stream.samples { try await session.decode(sample) }
             try await session.finish()
@@ -286,13 +270,13 @@ import Testing
     }
 
     @Test func callsAfterTheEndAreRefused() async throws {
-        let session = try await session([DecoderScript()])
+        let session = try await DecompressionSession.scripted([DecoderScript()])
         try await session.finish()
         try await session.finish()
         let sample = ModelStream(seed: 1).samples[0]
         let finished = await #expect(throws: MediaError.self) { try await session.decode(sample) }
         #expect(finished?.code == .invalidState)
-        let other = try await self.session([DecoderScript()])
+        let other = try await DecompressionSession.scripted([DecoderScript()])
         other.cancel()
         let cancelled = await #expect(throws: MediaError.self) { try await other.decode(sample) }
         #expect(cancelled?.code == .cancelled)

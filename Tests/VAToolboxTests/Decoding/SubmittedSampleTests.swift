@@ -22,22 +22,6 @@ import Testing
         var single: [Int: MediaError?] { all.withLock { $0.filter { $0.value.count == 1 }.mapValues { $0[0] } } }
     }
 
-    private func session(
-        _ scripts: [DecoderScript] = [DecoderScript()],
-        _ options: DecompressionOptions = .init(),
-        usesThread: Bool = false
-    ) async throws -> DecompressionSession {
-        let candidates = scripts.enumerated().map { index, script in
-            let factory = ModelDecoderFactory(script: script, name: "model \(index)", usesThread: usesThread)
-            return DecoderCandidate(factory: factory, reason: "a test")
-        }
-        return try await DecompressionSession(
-            formatDescription: ModelStream.format,
-            options: options,
-            candidates: candidates
-        )
-    }
-
     private func submit(_ sample: SampleBuffer, _ index: Int, to session: DecompressionSession, _ outcomes: Outcomes) {
         session.submit(sample, token: index) { outcomes.add(index, $0) }
     }
@@ -50,7 +34,11 @@ import Testing
         }
         var options = DecompressionOptions()
         options.waitingFrames = 1 + Int(seed % 3)
-        let session = try await session([script, DecoderScript()], options, usesThread: seed % 2 == 1)
+        let session = try await DecompressionSession.scripted(
+            [script, DecoderScript()],
+            options,
+            usesThread: seed % 2 == 1
+        )
         // The consumer is slow now and then, so that samples wait for it.
         let consumer = Task { [frames = session.frames] in
             var (taken, random) = ([DecodedFrame](), SplitMix(seed ^ 5))
@@ -83,7 +71,7 @@ import Testing
     @Test func aCancellationEndsTheWaitOfEachOnce() async throws {
         var options = DecompressionOptions()
         options.waitingFrames = 2
-        let session = try await session([DecoderScript()], options)
+        let session = try await DecompressionSession.scripted([DecoderScript()], options)
         let stream = ModelStream(seed: 4)
         let outcomes = Outcomes()
         for (index, sample) in stream.samples.enumerated() { submit(sample, index, to: session, outcomes) }
@@ -102,7 +90,7 @@ import Testing
     }
 
     @Test func aSampleThatIsRefusedLeavesTheOthersAlone() async throws {
-        let session = try await session()
+        let session = try await DecompressionSession.scripted()
         let stream = ModelStream(seed: 2)
         var broken = try #require(stream.samples.first)
         broken.data = CodedData([0, 0, 0, 9, 1])
