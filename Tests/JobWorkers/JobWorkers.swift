@@ -56,11 +56,9 @@ import JobStore
             for number in 0..<workers {
                 group.addTask {
                     while try await !isOver(store, jobs: jobs) {
-                        guard let claim = try await store.claim(ClaimRequest(worker: "worker \(number)")) else {
-                            try await Task.sleep(for: .milliseconds(2))
-                            continue
+                        if let claim = try await store.claim(ClaimRequest(worker: "worker \(number)")) {
+                            try await perform(claim, store, folder)
                         }
-                        try await perform(claim, store, folder)
                     }
                 }
             }
@@ -83,7 +81,6 @@ import JobStore
         }
         if Int.random(in: 0..<10) == 0 { return try await store.release(claim.token) }
         try folder.write(claim)
-        try await Task.sleep(for: .milliseconds(Int.random(in: 0..<10)))
         _ = try await store.renew([Heartbeat(claim.token, progress: "{}")], for: .seconds(15))
         try await store.complete(claim.token, result: "\(claim.token.rawValue)", intent: "{}") {
             try folder.publish(claim)
@@ -110,8 +107,9 @@ private struct Folder: Sendable {
 
     static func name(of task: TaskID) -> String { "\(task.job)-\(task.index)" }
 
+    private var drafts: String { path + "/drafts" }
     private func result(_ task: TaskID) -> String { path + "/results/" + Self.name(of: task) }
-    private func draft(_ token: AttemptToken) -> String { path + "/work/\(token.rawValue)" }
+    private func draft(_ token: AttemptToken) -> String { "\(drafts)/\(token.rawValue)" }
 
     /// Whether the result of an attempt is published.
     func has(_ task: TaskID, of token: AttemptToken) -> Bool {
@@ -133,11 +131,21 @@ private struct Folder: Sendable {
             throw StoreError(.publishFailed, "the result is there already")
         }
         unlink(draft(claim.token))
-        // Long enough to be killed between the publication and its record.
-        usleep(UInt32.random(in: 0..<5000))
+        // A large result takes long enough for a kill between the publication and its record.
+        try writeNoise(of: claim.token)
         let folder = open(path + "/results", O_RDONLY | O_CLOEXEC)
         fsync(folder)
         close(folder)
+    }
+
+    /// Writes a file of a random size to the disk, and removes it.
+    private func writeNoise(of token: AttemptToken) throws {
+        let name = "\(drafts)/\(token.rawValue).noise"
+        let descriptor = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try file.write(contentsOf: Data(repeating: 0xA5, count: Int.random(in: 0..<1 << 20)))
+        try file.synchronize()
+        unlink(name)
     }
 
     /// Adds a line to a file.
@@ -149,8 +157,8 @@ private struct Folder: Sendable {
 
     /// Removes what attempts have left that will never publish.
     func removeUnpublished() throws {
-        for name in try FileManager.default.contentsOfDirectory(atPath: path + "/work") {
-            unlink(path + "/work/" + name)
+        for name in try FileManager.default.contentsOfDirectory(atPath: drafts) {
+            unlink("\(drafts)/\(name)")
         }
     }
 }
