@@ -16,6 +16,25 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 let database = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let serverParts: [Target.Dependency] = [
+    .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+    httpClient,
+    .product(name: "Configuration", package: "swift-configuration"),
+    .product(name: "Crypto", package: "swift-crypto"),
+    .product(name: "HTTPTypes", package: "swift-http-types"),
+    .product(name: "Hummingbird", package: "hummingbird"),
+    .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+    .product(name: "HummingbirdTLS", package: "hummingbird"),
+    .product(name: "HummingbirdCore", package: "hummingbird"),
+    .product(name: "NIOCore", package: "swift-nio"),
+    .product(name: "NIOHTTP1", package: "swift-nio"),
+    .product(name: "NIOPosix", package: "swift-nio"),
+    .product(name: "NIOSSL", package: "swift-nio-ssl"),
+    .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+    .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+    .product(name: "Yams", package: "Yams"),
+]
 let metricsForTests = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 
 let package = Package(
@@ -30,16 +49,32 @@ let package = Package(
                 "FFmpegSupport",
             ]
         ),
+        .library(name: "VAToolboxClient", targets: ["ServiceClient", "ServiceAPI"]),
         .library(name: "EncodingBenchmark", targets: ["EncodingBenchmark"]),
         .executable(name: "vatoolbox", targets: ["VAToolboxCommand"]),
         .executable(name: "vatoolbox-helper", targets: ["VAToolboxHelper"]),
         .executable(name: "vatoolbox-decoding-helper", targets: ["VAToolboxDecodingHelper"]),
+        .executable(name: "vatoolbox-service", targets: ["VAToolboxService"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(
+            url: "https://github.com/apple/swift-configuration",
+            from: "1.4.0",
+            traits: ["JSON", "YAML", "CommandLineArguments"]
+        ),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         // Pure values: no C library, no device.
@@ -105,6 +140,51 @@ let package = Package(
 
         // Jobs of the encoding service, their tasks and workers.
         .target(name: "JobStore", dependencies: ["CLinux", database], swiftSettings: strict),
+
+        // The encoding service: what its API says, the processes that do its work, and the server.
+        .target(name: "ServiceAPI", swiftSettings: strict),
+        .target(
+            name: "JobExecution",
+            dependencies: ["CLinux", "HelperSandbox", "MediaTypes", logging],
+            swiftSettings: strict
+        ),
+        // Files, clocks and addresses. Apart from the service, because SwiftNIO's C module has the same types.
+        .target(name: "HostSystem", swiftSettings: strict),
+        .target(
+            name: "EncodingService",
+            dependencies: [
+                "CDashboard", "CLinux", "HostSystem", "JobExecution", "JobStore", "MediaTypes", "ServiceAPI",
+                database, logging,
+            ] + serverParts,
+            swiftSettings: strict
+        ),
+        // The service, as programs use it from elsewhere.
+        .target(
+            name: "ServiceClient",
+            dependencies: [
+                "CLinux", "ServiceAPI", httpClient,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict
+        ),
+        // The arguments of its commands, which two programs know.
+        .target(
+            name: "ServiceCommandLine",
+            dependencies: ["MediaTypes", "ServiceAPI", arguments],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "VAToolboxService",
+            dependencies: [
+                "EncodingService", "JobExecution", "MediaTypes", "ServiceAPI", "ServiceClient", "ServiceCommandLine",
+                arguments, logging,
+            ],
+            swiftSettings: strict
+        ),
 
         // Times of tracks, and playlists, as pure values.
         .target(name: "MediaTimeline", dependencies: ["MediaTypes"], swiftSettings: strict),
@@ -177,8 +257,8 @@ let package = Package(
             name: "VAToolboxCommand",
             dependencies: [
                 "AudioCoding", "BitstreamSyntax", "CLinux", "HelperIPC", "EncodingBenchmark", "FFmpegSupport",
-                "HardwareEncoder", "MediaIO", "MediaTypes", "Remuxing", "RenderNodes", "SoftwareEncoder",
-                "StreamingPlaylists", "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
+                "HardwareEncoder", "MediaIO", "MediaTypes", "Remuxing", "RenderNodes", "ServiceCommandLine",
+                "SoftwareEncoder", "StreamingPlaylists", "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),
@@ -206,6 +286,8 @@ let package = Package(
         ),
 
         // C modules and the small shims that macros and ancillary messages need.
+        // The pages of the dashboard, as bytes.
+        .target(name: "CDashboard", exclude: ["pages"]),
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavcodec"),
         .systemLibrary(name: "CLibDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
         .systemLibrary(name: "CLibVA", pkgConfig: "libva-drm", providers: [.apt(["libva-dev"])]),
@@ -255,6 +337,20 @@ let package = Package(
         .testTarget(
             name: "JobStoreTests",
             dependencies: ["JobStore", "JobStoreConformance", database],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "ServiceAPITests", dependencies: ["ServiceAPI"], swiftSettings: strict),
+        .testTarget(
+            name: "EncodingServiceTests",
+            dependencies: ["EncodingService", "HostSystem", "JobStore", "ServiceAPI"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ServiceClientTests",
+            dependencies: [
+                "ServiceAPI", "ServiceClient", "ServiceCommandLine", "VAToolboxService",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict
         ),
         // A helper for tests, whose encoders crash, abort and hang.
@@ -310,6 +406,21 @@ let package = Package(
             name: "SandboxEscapes",
             dependencies: ["CEscapes", "HelperSandbox", "MediaTypes"],
             path: "Tests/SandboxEscapes",
+            swiftSettings: strict
+        ),
+        // A launcher, a host to be killed, and a program that tries to get out of the confinement of a task.
+        .executableTarget(
+            name: "ConfinedProgram",
+            dependencies: ["CEscapes", "JobExecution", "MediaTypes"],
+            path: "Tests/ConfinedProgram",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "JobExecutionTests",
+            dependencies: [
+                "ConfinedProgram", "HelperSandbox", "JobExecution", "MediaTypes", "SandboxEscapes", "TestSupport",
+                "VAToolboxCommand", "VAToolboxDecodingHelper", "VAToolboxHelper", "VAToolboxService",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
