@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The kind of a failure of a job: what the service itself finds, and the codes of the command.
+package enum FailureCode: String, Sendable, Hashable, CaseIterable {
+    case stalled
+    case workerKilled = "worker-killed"
+    case outOfMemory = "out-of-memory"
+    case timeLimit = "time-limit"
+    case workerLost = "worker-lost"
+    /// The command refused its arguments, which the service had checked.
+    case usage
+    case damagedInput = "damaged-input"
+    case invalidArgument = "invalid-argument"
+    case unsupported
+    case unavailable
+    case creationFailed = "creation-failed"
+    case frameFailed = "frame-failed"
+    case conversionFailed = "conversion-failed"
+    case pictureLost = "picture-lost"
+    case deadlineExceeded = "deadline-exceeded"
+    case invalidState = "invalid-state"
+    case cancelled
+    case malformedData = "malformed-data"
+    case busy
+    case proofFailed = "proof-failed"
+    case verificationFailed = "verification-failed"
+    case suspended
+    case inputOutput = "input-output"
+
+    /// What it means, without details.
+    package var title: String { entry.title }
+    /// What usually helps.
+    package var remedies: [String] { entry.remedies }
+
+    private var entry: (title: String, remedies: [String]) {
+        switch self {
+        case .stalled:
+            (
+                "The process of the task made no progress",
+                ["Read the log of the job for what it did last.", "Check the input with `POST /v1/probe`."]
+            )
+        case .workerKilled:
+            ("The process of the task was killed", ["Read the log of the job, and that of the system."])
+        case .outOfMemory:
+            ("The memory did not suffice", ["Use fewer outputs in a job, or raise the limit of memory."])
+        case .timeLimit:
+            ("The time limit of the job was reached", ["Raise `timeLimit`, use fewer outputs, or a faster `preset`."])
+        case .workerLost: ("The worker of the task has vanished", ["Read the log of the service on that node."])
+        case .usage: ("The command refused its arguments", ["Read the message, and change the request."])
+        case .damagedInput:
+            (
+                "Part of the input could not be read",
+                ["Replace the input.", "Set `damagedInput` to `accept` to get the result nevertheless."]
+            )
+        case .invalidArgument: ("A value is not allowed", ["Change the value that the message names."])
+        case .unsupported:
+            (
+                "The encoder, driver, library or container does not support this",
+                ["Change the setting that the message names.", "Let the service choose: `auto`."]
+            )
+        case .unavailable:
+            (
+                "A device, library, file or encoder does not exist",
+                ["Check the name.", "Look at `GET /v1/capabilities` for the devices."]
+            )
+        case .creationFailed: ("An encoder could not be created", ["Follow the remedies of the failure's cause."])
+        case .frameFailed: ("A frame could not be encoded", ["Retry the job.", "Use another device, or `software`."])
+        case .conversionFailed:
+            ("A picture could not be converted", ["Retry the job.", "Use another device, or `software`."])
+        case .pictureLost:
+            ("A picture on a GPU could not be read any more", ["Retry the job.", "Use another device, or `software`."])
+        case .deadlineExceeded:
+            ("A call or a frame took too long", ["Retry the job.", "Use another device, or `software`."])
+        case .invalidState: ("The state does not permit this", ["Retry the job, and report the failure."])
+        case .cancelled: ("The job was cancelled", ["Retry the job if it should run."])
+        case .malformedData:
+            (
+                "The media data is malformed, truncated or empty",
+                ["Check the input with `POST /v1/probe`.", "Replace the input."]
+            )
+        case .busy: ("The device has no free resources", ["Retry the job later.", "Use another device."])
+        case .proofFailed:
+            ("A test encode on the device had a wrong result", ["Update the driver.", "Use another device."])
+        case .verificationFailed:
+            ("The output is not what was encoded", ["Retry the job.", "Use another device, or `software`."])
+        case .suspended:
+            (
+                "The device is suspended after repeated failures",
+                ["Wait until it is tried again.", "Use another device."]
+            )
+        case .inputOutput:
+            ("Reading or writing failed", ["Check the disk and its permissions.", "Retry the job."])
+        }
+    }
+}
