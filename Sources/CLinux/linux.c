@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/dma-buf.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -81,6 +83,12 @@ int linux_rename_without_replacing(const char *from, const char *to) {
 
 int linux_exchange_names(const char *one, const char *other) {
     return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
+}
+
+int linux_open_beneath(int folder, const char *path, int follows_links) {
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY};
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (follows_links ? 0 : RESOLVE_NO_SYMLINKS);
+    return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
 }
 
 ssize_t linux_writev_without_signal(int fd, const struct iovec *pieces, int count) {
@@ -219,6 +227,35 @@ int linux_process_reap(int descriptor, int *status) {
     }
     *status = information.si_code == CLD_EXITED ? information.si_status : -information.si_status;
     return 1;
+}
+
+pid_t linux_fork(void) {
+    return fork();
+}
+
+int linux_adopt_orphans(void) {
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+int linux_signal_descriptor(const int *signals, int count) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (int index = 0; index < count; index++) {
+        sigaddset(&set, signals[index]);
+    }
+    return sigprocmask(SIG_BLOCK, &set, NULL) == 0 ? signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK) : -1;
+}
+
+int linux_next_signal(int descriptor) {
+    struct signalfd_siginfo information;
+    ssize_t count;
+    do {
+        count = read(descriptor, &information, sizeof information);
+    } while (count < 0 && errno == EINTR);
+    if (count < 0) {
+        return errno == EAGAIN ? 0 : -1;
+    }
+    return (int)information.ssi_signo;
 }
 
 int linux_die_with_parent(void) {

@@ -51,7 +51,7 @@ extension SystemCallFilter {
     ///
     /// Only one key is allowed, and a segment is at most one page. IDs cannot be restricted here, because other
     /// processes create and remove the objects: see docs/threat-model.md.
-    private static let videoBoxCalls: [(SystemCall, Rule)] = [
+    static let videoBoxCalls: [(SystemCall, Rule)] = [
         (call("semget", 64, 190), .allowedIf([[videoBoxKey, Condition(argument: 1, values: [0, 1])]])),
         (call("shmget", 29, 194), .allowedIf([[videoBoxKey] + isBelowPage(1)])),
         (call("semop", 65, 193), .allowed),
@@ -74,7 +74,7 @@ extension SystemCallFilter {
         ]
     }
 
-    private static func call(_ name: String, _ x86: UInt32, _ arm: UInt32) -> SystemCall {
+    static func call(_ name: String, _ x86: UInt32, _ arm: UInt32) -> SystemCall {
         SystemCall(name: name, x86: x86, arm: arm)
     }
 

@@ -22,6 +22,7 @@ struct LandlockRights: Sendable, Hashable {
     }
 
     private enum File {
+        static let execute: UInt64 = 1 << 0
         static let writeFile: UInt64 = 1 << 1
         static let readFile: UInt64 = 1 << 2
         static let readFolder: UInt64 = 1 << 3
@@ -34,7 +35,7 @@ struct LandlockRights: Sendable, Hashable {
         static let truncate: UInt64 = 1 << 14
         static let deviceRequests: UInt64 = 1 << 15
         /// The rights that apply to non-folders: execution, writing, reading, truncation, device requests.
-        static let ofFiles: UInt64 = 1 | writeFile | readFile | truncate | deviceRequests
+        static let ofFiles: UInt64 = execute | writeFile | readFile | truncate | deviceRequests
     }
 
     /// Returns the rights to grant for an access.
@@ -42,11 +43,12 @@ struct LandlockRights: Sendable, Hashable {
         let rights: UInt64 =
             switch access {
             case .read: File.readFile | File.readFolder
+            case .execute: File.readFile | File.execute
             case .readWrite: File.readFile | File.writeFile
             case .devices: File.readFile | File.readFolder | File.writeFile | File.deviceRequests
             case .everything:
                 File.readFile | File.readFolder | File.writeFile | File.truncate | File.makeFile | File.makeFolder
-                    | File.removeFile | File.removeFolder
+                    | File.removeFile | File.removeFolder | File.refer
             }
         return rights & files & (isFolder ? .max : File.ofFiles)
     }

@@ -5,12 +5,6 @@ internal import Glibc
 
 /// Confines this process permanently, before it loads untrusted code.
 public enum Sandbox {
-    /// The maximum size of a file or shared memory that the process can create, in bytes.
-    static let largestFile: rlim_t = 4 << 30
-    /// The maximum number of descriptors. An encoder has about twenty, plus those of the pictures that its client lends
-    /// it.
-    static let mostDescriptors: rlim_t = 8192
-
     /// Applies a policy. Call it first in `main`: Landlock and the dropped capabilities apply to the calling thread and
     /// the threads that it starts, so existing threads are reported.
     ///
@@ -25,7 +19,7 @@ public enum Sandbox {
                 "set-user-id programs keep their privileges"
             )
         }
-        limit(&report)
+        limit(policy, &report)
         guard policy.isOn else {
             report.add(
                 "Landlock, seccomp and dropped capabilities",
@@ -34,7 +28,8 @@ public enum Sandbox {
             )
             return report
         }
-        if linux_forbid_tracing() != 0 {
+        // The kernel ends this protection when the process becomes another program.
+        if policy.calls == .helper, linux_forbid_tracing() != 0 {
             report.addError(
                 of: "prctl(PR_SET_DUMPABLE)",
                 "protection from debuggers",
@@ -47,7 +42,7 @@ public enum Sandbox {
             report.addError(of: "capset", "dropped capabilities", "an encoder keeps the capabilities of its user")
         }
         // The filter also refuses what an older Landlock does not support.
-        if !filterCalls(&report), let version { reportMissing(inVersion: version, &report) }
+        if !filterCalls(policy.calls, &report), let version { reportMissing(inVersion: version, &report) }
         return report
     }
 
@@ -69,11 +64,12 @@ public enum Sandbox {
 
     /// `RLIMIT_NPROC` is not limited, because it counts all processes and threads of a user everywhere, and new
     /// processes are refused anyway. `RLIMIT_AS` is not limited, because drivers map gigabytes that they do not use.
-    private static func limit(_ report: inout SandboxReport) {
+    private static func limit(_ policy: SandboxPolicy, _ report: inout SandboxReport) {
         // A crash is reported by its signal; the pictures of a session do not belong in a file.
         set(RLIMIT_CORE, 0, &report, "the limit of core files", "a crash may write pictures into a core file")
-        set(RLIMIT_FSIZE, largestFile, &report, "the limit of file sizes", "a driver may fill the disk")
-        set(RLIMIT_NOFILE, mostDescriptors, &report, "the limit of descriptors", "only the kernel's limits apply")
+        set(RLIMIT_FSIZE, rlim_t(policy.largestFile), &report, "the limit of file sizes", "a driver may fill the disk")
+        let descriptors = rlim_t(policy.mostDescriptors)
+        set(RLIMIT_NOFILE, descriptors, &report, "the limit of descriptors", "only the kernel's limits apply")
     }
 
     /// Lowers both limits to the value. The soft limit of descriptors is raised to it, because a shell's usual 1024 are
@@ -106,7 +102,8 @@ public enum Sandbox {
             return nil
         }
         let rights = LandlockRights(version: version)
-        let rules = linux_landlock_create(rights.files, rights.network, rights.scopes)
+        let network = policy.calls.allowsNetwork ? 0 : rights.network
+        let rules = linux_landlock_create(rights.files, network, rights.scopes)
         guard rules >= 0 else {
             report.addError(of: "landlock_create_ruleset", "Landlock", filesMeaning)
             return nil
@@ -159,12 +156,18 @@ public enum Sandbox {
         "an encoder can make every system call, for example start programs and open sockets"
 
     /// - Returns: Whether the filter is active.
-    private static func filterCalls(_ report: inout SandboxReport) -> Bool {
+    private static func filterCalls(_ calls: SandboxPolicy.Calls, _ report: inout SandboxReport) -> Bool {
         guard let architecture = SystemCallFilter.Architecture.current else {
             report.add("seccomp", "there is no filter for this architecture", callsMeaning)
             return false
         }
-        let program = SystemCallFilter(architecture, process: getpid()).program
+        let filter =
+            switch calls {
+            case .helper: SystemCallFilter(architecture, process: getpid())
+            case .task(let network, let guardians):
+                SystemCallFilter(architecture, network: network, guardians: guardians)
+            }
+        let program = filter.program
         let count = UInt16(program.count)
         let result = linux_seccomp_filter(program, count, 1)
         if result == 0 { return true }

@@ -9,16 +9,19 @@ public import MediaTypes
 /// The value is computed from the environment and the loaded libraries; ``Sandbox/apply(_:)`` enforces it. The allowed
 /// system calls are not part of it, because they are the same for all processes.
 public struct SandboxPolicy: Sendable, Hashable {
-    /// The access to a file, or to the contents of a folder. No access includes execution: libraries are mapped, which
-    /// counts as reading, and no program is ever started.
+    /// The access to a file, or to the contents of a folder. Only one includes execution: libraries are mapped, which
+    /// counts as reading, and a helper never starts a program.
     public enum Access: Sendable, Hashable {
         /// Reading files and listing folders.
         case read
+        /// Reading a file and running it as a program.
+        case execute
         /// Reading and writing existing files.
         case readWrite
         /// Reading, writing and listing, and device requests (ioctl).
         case devices
-        /// Reading, listing, writing, creating and removing files and folders.
+        /// Reading, listing, writing, creating, moving and removing files and folders; no symbolic links, FIFOs,
+        /// sockets or devices.
         case everything
     }
 
@@ -40,6 +43,26 @@ public struct SandboxPolicy: Sendable, Hashable {
     public var isOn: Bool
     /// The accessible paths. A path that does not exist is not an error.
     public var grants: [Grant]
+    /// The system calls that the process may make.
+    package var calls = Calls.helper
+    /// The size of the largest file or shared memory that the process can create, in bytes.
+    package var largestFile: UInt64 = 4 << 30
+    /// The number of descriptors that the process can have. An encoder has about twenty, plus those of the pictures
+    /// that its client lends it.
+    package var mostDescriptors: UInt64 = 8192
+
+    /// The kinds of processes, by the system calls that they may make.
+    package enum Calls: Sendable, Hashable {
+        /// One that works on what it is given, and starts nothing.
+        case helper
+        /// A program that starts others, which inherit its confinement.
+        ///
+        /// - network: Whether it may open Internet sockets.
+        /// - guardians: The processes that watch it, to which it can send no signal.
+        case task(network: Bool, guardians: [Int32])
+
+        var allowsNetwork: Bool { if case .task(network: true, _) = self { true } else { false } }
+    }
 
     /// The environment variable that turns confinement `on` (the default) or `off`.
     public static let modeVariable = "VATOOLBOX_SANDBOX"
@@ -113,7 +136,7 @@ public struct SandboxPolicy: Sendable, Hashable {
     /// The system files that drivers and libraries read: themselves and their data, the cache of the dynamic linker,
     /// their settings, and kernel information about devices, processors, memory and this process. Nothing about other
     /// processes, and only the named files in /etc.
-    private static let system = [
+    static let system = [
         "/usr", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/gnu/store",
         "/etc/ld.so.cache", "/etc/ld.so.preload", "/etc/localtime", "/etc/libva.conf", "/etc/drirc",
         "/etc/igfx_user_feature.txt", "/etc/igfx_user_feature_next.txt",
@@ -123,14 +146,16 @@ public struct SandboxPolicy: Sendable, Hashable {
         "/proc/sys/vm/overcommit_memory",
     ]
 
-    private static let devices = [
-        Grant("/dev/dri", .devices),
+    private static let devices = [Grant("/dev/dri", .devices)] + streams
+
+    /// Devices that every program uses.
+    static let streams = [
         Grant("/dev/null", .readWrite), Grant("/dev/zero", .readWrite),
         Grant("/dev/random", .read), Grant("/dev/urandom", .read),
     ]
 
     /// Returns the folder of a file, or only the file if the folder contains unrelated files.
-    private static func surroundings(of file: String, home: String?) -> String {
+    static func surroundings(of file: String, home: String?) -> String {
         let folder = parts(of: file).dropLast()
         // A path with `..` cannot be judged by its beginning.
         if folder.contains("..") || isWide(Array(folder)) || Array(folder) == home.map(parts) { return file }
@@ -154,16 +179,16 @@ public struct SandboxPolicy: Sendable, Hashable {
         path.split(separator: "/").map { String($0) }.filter { $0 != "." }
     }
 
-    private static func list(_ text: String?, dividedBy dividers: String) -> [String] {
+    static func list(_ text: String?, dividedBy dividers: String) -> [String] {
         (text ?? "").split { dividers.contains($0) }.map { String($0) }
     }
 
-    private static func unique(_ grants: [Grant]) -> [Grant] {
+    static func unique(_ grants: [Grant]) -> [Grant] {
         var known: Set<Grant> = []
         return grants.filter { known.insert($0).inserted }
     }
 
-    private static var loadedLibraries: [String] {
+    static var loadedLibraries: [String] {
         var paths: [String] = []
         withUnsafeMutablePointer(to: &paths) { paths in
             linux_each_library(

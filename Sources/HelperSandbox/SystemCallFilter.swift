@@ -48,18 +48,37 @@ struct SystemCallFilter: Sendable {
         case refused(Int32)
         /// The call is allowed if all conditions of one of the lists are met; otherwise, it fails with `EPERM`.
         case allowedIf([[Condition]])
+        /// The call fails with `EPERM` if one of the conditions is met; otherwise, it is allowed.
+        case refusedIf([Condition])
+        /// The call returns 0 and does nothing.
+        case pretended
     }
 
     private var rules: [UInt32: Rule] = [:]
+    /// The rule for calls that have none of their own.
+    private let otherwise: Rule
     private let architecture: Architecture
 
-    /// Creates the filter of a process.
+    /// Creates the filter of a helper process.
     ///
     /// - Parameter process: The ID of the process, the only one to which signals may be sent.
     init(_ architecture: Architecture, process: Int32) {
-        self.architecture = architecture
+        (self.architecture, otherwise) = (architecture, .refused(EPERM))
         for call in Self.allowedCalls { add(call, .allowed) }
         for (call, rule) in Self.conditionalCalls(process: UInt32(bitPattern: process)) { add(call, rule) }
+    }
+
+    /// Creates the filter of a task: a program that may start others, and that is refused what no media tool needs.
+    ///
+    /// - Parameters:
+    ///   - network: Whether it may open Internet sockets.
+    ///   - guardians: The processes that watch the task, to which it can send no signal by their numbers.
+    init(_ architecture: Architecture, network: Bool, guardians: [Int32]) {
+        (self.architecture, otherwise) = (architecture, .allowed)
+        for call in Self.callsRefusedToTasks { add(call, .refused(EPERM)) }
+        for (call, rule) in Self.conditionalCallsOfTasks(network: network, guardians: guardians) {
+            add(call, rule)
+        }
     }
 
     private mutating func add(_ call: SystemCall, _ rule: Rule) {
@@ -95,7 +114,7 @@ struct SystemCallFilter: Sendable {
     private var ranges: [Range] {
         var ranges: [Range] = []
         for number in 0...Self.newestKnownCall {
-            switch (rules[number] ?? .refused(EPERM), ranges.last?.rule) {
+            switch (rules[number] ?? otherwise, ranges.last?.rule) {
             case (.allowed, .allowed): continue
             case (.refused(let error), .refused(let before)) where error == before: continue
             case (let rule, _): ranges.append(Range(first: number, rule: rule))
@@ -119,21 +138,33 @@ struct SystemCallFilter: Sendable {
         switch rule {
         case .allowed: [allow]
         case .refused(let error): [refuse(error)]
+        case .pretended: [refuse(0)]
         case .allowedIf(let alternatives): alternatives.flatMap { instructions(for: $0[...]) } + [refuse(EPERM)]
+        case .refusedIf(let conditions): conditions.flatMap { refusal($0) } + [allow]
         }
+    }
+
+    /// Refuses the call if the condition is met; otherwise, execution continues after these instructions.
+    private static func refusal(_ condition: Condition) -> [sock_filter] {
+        test(condition) + [skip(1), refuse(EPERM)]
     }
 
     /// Allows the call if all conditions are met; otherwise, execution continues after these instructions.
     private static func instructions(for conditions: ArraySlice<Condition>) -> [sock_filter] {
         guard let condition = conditions.first else { return [allow] }
         let rest = instructions(for: conditions.dropFirst())
+        return test(condition) + [skip(rest.count)] + rest
+    }
+
+    /// Skips one instruction after these if the condition is met.
+    private static func test(_ condition: Condition) -> [sock_filter] {
         var test = [load(16 + 8 * condition.argument + condition.half.rawValue)]
         if condition.mask != .max { test.append(and(condition.mask)) }
         let count = condition.values.count
         for (index, value) in condition.values.enumerated() {
             test.append(jump(.equal, value, ifTrue: UInt8(count - index), ifFalse: 0))
         }
-        return test + [skip(rest.count)] + rest
+        return test
     }
 
     // MARK: - Instructions

@@ -67,6 +67,33 @@ import Testing
         #expect(!read.contains(isKnown ? "/data/me" : "/data/me/lib.so"))
     }
 
+    @Test func aTaskHasItsProgramsAndWhatIsGranted() {
+        func policy(_ access: TaskAccess) -> SandboxPolicy {
+            SandboxPolicy(
+                task: access,
+                guardians: [7],
+                environment: { ["LIBVA_DRIVERS_PATH": "/a/dri", "HOME": "/home/me"][$0] },
+                libraries: ["/lib64/ld-linux-x86-64.so.2", "/f/swift/libswiftCore.so", "linux-vdso.so.1"]
+            )
+        }
+        let access = TaskAccess(programs: ["/srv/bin/encode", "/home/me/helper"], readable: ["/r"], writable: ["/w"])
+        let plain = policy(access)
+        #expect(plain.isOn && plain.calls == .task(network: false, guardians: [7]))
+        #expect(
+            grants(.execute, plain) == ["/srv/bin/encode", "/home/me/helper", "/lib64/ld-linux-x86-64.so.2"]
+        )
+        #expect(grants(.everything, plain) == ["/w"] && grants(.devices, plain).isEmpty)
+        #expect(grants(.readWrite, plain) == ["/dev/null", "/dev/zero"])
+        let read = grants(.read, plain)
+        #expect(read.isSuperset(of: ["/r", "/srv/bin", "/a/dri", "/f/swift", "/usr", "/proc", "/home/me/helper"]))
+        #expect(read.isDisjoint(with: ["/", "/etc", "/sys", "/dev", "/home/me", "/tmp", "/dev/shm", "/w", "/var"]))
+
+        var more = access
+        (more.devices, more.network) = (true, true)
+        #expect(grants(.devices, policy(more)) == ["/dev/dri"] && policy(more).calls.allowsNetwork)
+        #expect(!plain.calls.allowsNetwork && !SandboxPolicy.Calls.helper.allowsNetwork)
+    }
+
     @Test func furtherFoldersCanBeWritable() throws {
         let policy = try policy(["VATOOLBOX_SANDBOX_WRITABLE": "/var/tmp/traces:/x::"])
         #expect(grants(.everything, policy) == ["/var/tmp/traces", "/x"])
@@ -108,6 +135,10 @@ import Testing
             }
         }
         let newest = LandlockRights(version: 7)
+        // A program can be read and run, and nothing besides; a folder that is written to has no links or devices.
+        #expect(newest.granted(by: .execute, isFolder: false) == 0b101)
+        #expect(newest.granted(by: .everything, isFolder: true) == 0b110_0001_1011_1110)
+        #expect(newest.granted(by: .everything, isFolder: false) == 1 << 14 | 0b110)
         #expect(newest.granted(by: .read, isFolder: true) == 0b1100)
         #expect(newest.granted(by: .devices, isFolder: true) == 1 << 15 | 0b1110)
     }

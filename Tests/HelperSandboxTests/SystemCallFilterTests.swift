@@ -27,14 +27,15 @@ import Testing
         _ architecture: Architecture,
         _ number: UInt32,
         _ arguments: [UInt64] = [],
-        audit: UInt32? = nil
+        audit: UInt32? = nil,
+        of program: [sock_filter]? = nil
     ) throws -> UInt32 {
         var data = [number, audit ?? architecture.audit, 0, 0]
         for index in 0..<6 {
             let value = index < arguments.count ? arguments[index] : 0
             data += [UInt32(truncatingIfNeeded: value), UInt32(truncatingIfNeeded: value >> 32)]
         }
-        return try run(try #require(Self.programs[architecture]), data)
+        return try run(try program ?? #require(Self.programs[architecture]), data)
     }
 
     private struct BadProgram: Error {}
@@ -60,11 +61,7 @@ import Testing
     }
 
     /// The numbers of the kernel's own headers, of those that are installed.
-    @Test(arguments: [
-        (Architecture.x86, ["/usr/include/x86_64-linux-gnu/asm/unistd_64.h"]),
-        (.arm, ["/usr/include/asm-generic/unistd.h"]),
-    ])
-    func numbersAreTheKernels(architecture: SystemCallFilter.Architecture, headers: [String]) throws {
+    private static func numbers(_ headers: [String]) throws -> [String: UInt32] {
         var numbers: [String: UInt32] = [:]
         for header in headers {
             let text = try #require(try? String(contentsOfFile: header, encoding: .utf8), "linux-libc-dev is missing")
@@ -81,14 +78,29 @@ import Testing
             }
         }
         try #require(numbers.count > 250)
+        return numbers
+    }
+
+    @Test(arguments: [
+        (Architecture.x86, ["/usr/include/x86_64-linux-gnu/asm/unistd_64.h"]),
+        (.arm, ["/usr/include/asm-generic/unistd.h"]),
+    ])
+    func numbersAreTheKernels(architecture: SystemCallFilter.Architecture, headers: [String]) throws {
+        let numbers = try Self.numbers(headers)
         // Newer than the headers of Debian 12, with one number for all.
-        let newest = ["futex_waitv": 449, "futex_wake": 454, "futex_wait": 455, "futex_requeue": 456].mapValues {
-            UInt32($0)
-        }
-        let calls = SystemCallFilter.allowedCalls + SystemCallFilter.conditionalCalls(process: 1).map(\.0)
-        #expect(calls.count > 150 && Set(calls.map(\.name)).count == calls.count)
-        for call in calls {
-            #expect(call.number(on: architecture) == numbers[call.name] ?? newest[call.name], "\(call.name)")
+        let newest = [
+            "futex_waitv": 449, "futex_wake": 454, "futex_wait": 455, "futex_requeue": 456, "fchmodat2": 452,
+        ].mapValues { UInt32($0) }
+        let ofHelpers = SystemCallFilter.allowedCalls + SystemCallFilter.conditionalCalls(process: 1).map(\.0)
+        let ofTasks =
+            SystemCallFilter.callsRefusedToTasks
+            + SystemCallFilter.conditionalCallsOfTasks(network: true, guardians: [1]).map(\.0)
+        #expect(ofHelpers.count > 150 && ofTasks.count > 80)
+        for calls in [ofHelpers, ofTasks] {
+            #expect(Set(calls.map(\.name)).count == calls.count)
+            for call in calls {
+                #expect(call.number(on: architecture) == numbers[call.name] ?? newest[call.name], "\(call.name)")
+            }
         }
     }
 
@@ -194,6 +206,92 @@ import Testing
         // msgget, msgsnd, msgrcv and msgctl.
         for number: UInt32 in 68...71 { #expect(try verdict(.x86, number) == Self.refused) }
         for number: UInt32 in 186...189 { #expect(try verdict(.arm, number) == Self.refused) }
+    }
+
+    /// What a task of the service may do with a call, on both architectures.
+    private func task(_ name: String, _ arguments: [UInt64] = [], network: Bool = false) throws -> UInt32 {
+        let conditional = SystemCallFilter.conditionalCallsOfTasks(network: network, guardians: [4711, 42])
+        let calls = conditional.map(\.0) + SystemCallFilter.callsRefusedToTasks
+        let call = try #require(calls.first { $0.name == name })
+        let verdicts = try Architecture.allCases.compactMap { architecture in
+            let filter = SystemCallFilter(architecture, network: network, guardians: [4711, 42])
+            return try call.number(on: architecture).map { number in
+                try verdict(architecture, number, arguments, of: filter.program)
+            }
+        }
+        #expect(Set(verdicts).count == 1, "\(name)")
+        return try #require(verdicts.first)
+    }
+
+    @Test(arguments: Architecture.allCases)
+    func aTaskMayDoWhatIsNotListed(architecture: SystemCallFilter.Architecture) throws {
+        let program = SystemCallFilter(architecture, network: false, guardians: [4711]).program
+        #expect(program.count < 4096)
+        let refused = Set(SystemCallFilter.callsRefusedToTasks.compactMap { $0.number(on: architecture) })
+        let sometimes = Set(
+            SystemCallFilter.conditionalCallsOfTasks(network: false, guardians: [4711]).compactMap {
+                $0.0.number(on: architecture)
+            }
+        )
+        for number in 0...UInt32(600) where !sometimes.contains(number) {
+            let expected = number > 466 ? Self.unknown : refused.contains(number) ? Self.refused : Self.allowed
+            #expect(try verdict(architecture, number, of: program) == expected, "\(number)")
+        }
+        #expect(try verdict(architecture, 0, audit: 0x4000_0003, of: program) == Self.refused)
+        if architecture == .x86 { #expect(try verdict(.x86, 0x4000_0000, of: program) == Self.refused) }
+    }
+
+    @Test func aTaskHasTheSocketsThatItWasGranted() throws {
+        // AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_VSOCK.
+        for family: UInt64 in [1, 2, 10, 16, 17, 40] {
+            #expect(try task("socket", [family, 1]) == Self.refused)
+            let expected = family == 2 || family == 10 ? Self.allowed : Self.refused
+            #expect(try task("socket", [family, 1], network: true) == expected)
+        }
+        for kind: UInt64 in [1, 5, 1 | 0o2000000, 5 | 0o4000] {
+            #expect(try task("socketpair", [1, kind]) == Self.allowed)
+        }
+        for (family, kind): (UInt64, UInt64) in [(1, 2), (1, 2 | 0o2000000), (2, 1), (16, 3)] {
+            #expect(try task("socketpair", [family, kind], network: true) == Self.refused)
+        }
+    }
+
+    @Test(arguments: ["kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"])
+    func aTaskCannotSignalWhoWatchesIt(name: String) throws {
+        for process in [4711, 42, -4711, -42, -1] {
+            #expect(try task(name, [UInt64(bitPattern: Int64(process)), 9]) == Self.refused, "\(process)")
+            // The kernel looks at 32 bits.
+            #expect(try task(name, [UInt64(UInt32(bitPattern: Int32(process))) | 1 << 40, 9]) == Self.refused)
+        }
+        for process in [0, 4712, -4712] {
+            #expect(try task(name, [UInt64(bitPattern: Int64(process)), 9]) == Self.allowed, "\(process)")
+        }
+    }
+
+    @Test func aTaskChangesItselfAlone() throws {
+        // A process, a thread; not namespaces of users, processes, networks and times.
+        for flags: UInt64 in [0x11, 0x3D_0F00, 0x4111] { #expect(try task("clone", [flags]) == Self.allowed) }
+        for flags: UInt64 in [0x1000_0000, 0x2000_0000, 0x4000_0000, 0x80, 0x2_0000] {
+            #expect(try task("clone", [flags | 0x11]) == Self.refused)
+        }
+        #expect(try task("clone3") == Self.unknown)
+        // Success with nothing done.
+        #expect(try task("setsid") == 0x0005_0000 && task("setpgid", [0, 0]) == 0x0005_0000)
+        #expect(try task("prlimit64", [0, 7, 1 << 40, 0]) == Self.allowed)
+        #expect(try task("prlimit64", [99, 7, 0, 1]) == Self.allowed)
+        #expect(try task("prlimit64", [99, 7, 1 << 40, 0]) == Self.refused)
+        for name in ["sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"] {
+            #expect(try task(name, [0]) == Self.allowed && task(name, [99]) == Self.refused)
+        }
+        #expect(try task("setpriority", [0, 0]) == Self.allowed && task("setpriority", [0, 99]) == Self.refused)
+        #expect(try task("ioprio_set", [1, 0]) == Self.allowed && task("ioprio_set", [1, 99]) == Self.refused)
+        // TIOCSTI; DRM_IOCTL_VERSION.
+        #expect(try task("ioctl", [0, 0x5412]) == Self.refused && task("ioctl", [3, 0xC040_6400]) == Self.allowed)
+        // The times of an open file, and of a path.
+        #expect(try task("utimensat", [3, 0]) == Self.allowed && task("utimensat", [3, 1 << 40]) == Self.refused)
+        for name in ["chmod", "fchmodat", "fchmodat2", "ptrace", "io_uring_setup", "unshare", "tkill"] {
+            #expect(try task(name) == Self.refused)
+        }
     }
 
     @Test func theKernelTakesTheProgram() {

@@ -53,6 +53,13 @@ int linux_rename_without_replacing(const char *_Nonnull from, const char *_Nonnu
 /// renameat2(2) with RENAME_EXCHANGE: both names exist, and each gets what the other one was, in one step.
 int linux_exchange_names(const char *_Nonnull one, const char *_Nonnull other);
 
+/// openat2(2) for reading, close-on-exec, of a path below a folder: with RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS, so
+/// that neither `..` nor a link leads out (EXDEV).
+///
+/// @param follows_links Whether links that stay below the folder are followed; if not, they fail with ELOOP.
+/// @return A descriptor, or -1. A kernel before 5.6 has no such call (ENOSYS).
+int linux_open_beneath(int folder, const char *_Nonnull path, int follows_links);
+
 /// writev(2) that raises neither SIGPIPE nor SIGXFSZ in the calling thread, whatever the process does with these
 /// signals; it only fails with EPIPE or EFBIG.
 ssize_t linux_writev_without_signal(int fd, const struct iovec *_Nonnull pieces, int count);
@@ -85,6 +92,21 @@ int linux_process_kill(int descriptor);
 /// @param status Set to its exit status, or to the negative number of the signal that killed it.
 /// @return 1 if it has ended and was reaped, 0 if it is running, -1 on error.
 int linux_process_reap(int descriptor, int *_Nonnull status);
+
+/// fork(2). Only for a process with a single thread: a copy of another one may only make system calls.
+pid_t linux_fork(void);
+
+/// prctl(PR_SET_CHILD_SUBREAPER): processes below this one whose parent ends become its children.
+int linux_adopt_orphans(void);
+
+/// Blocks the signals in the calling thread and returns a close-on-exec, non-blocking descriptor that is readable while
+/// one of them is pending (signalfd(2)); -1 on error.
+int linux_signal_descriptor(const int *_Nonnull signals, int count);
+
+/// Takes the next signal from such a descriptor.
+///
+/// @return Its number, 0 if none is pending, -1 on error.
+int linux_next_signal(int descriptor);
 
 /// prctl(PR_SET_PDEATHSIG): sends SIGKILL to this process when the thread that started it ends.
 int linux_die_with_parent(void);
