@@ -70,6 +70,9 @@ package protocol JobStore: Sendable {
     ///   - limit: The largest number of events, 1...1000.
     func events(after number: Int64, of job: JobID?, limit: Int) async throws(StoreError) -> [JobEvent]
 
+    /// Returns the number of the last event; 0 if there was none yet.
+    func lastEventNumber() async throws(StoreError) -> Int64
+
     // MARK: Queues
 
     /// Returns the queues, by name.

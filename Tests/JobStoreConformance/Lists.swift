@@ -50,6 +50,7 @@ extension ConformanceCase {
             try await store.complete(next)
             _ = try await store.cancel(second)
             let all = try await store.events(after: 0, of: nil, limit: 100)
+            try expectEqual(try await store.lastEventNumber(), all.last?.number ?? 0)
             try expectEqual(
                 all.filter { $0.job == first }.map(\.kind),
                 [

@@ -111,6 +111,9 @@ package struct UpkeepReport: Sendable, Hashable {
     package var moved: [JobID] = []
     /// Jobs whose retention is over: delete them, and then their files. At most 100 at a time.
     package var expired: [JobID] = []
+
+    /// Whether there was nothing to do.
+    package var isEmpty: Bool { self == UpkeepReport() }
 }
 
 /// Something that has happened to a job.

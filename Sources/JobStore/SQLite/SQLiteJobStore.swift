@@ -160,6 +160,8 @@ extension SQLiteJobStore {
         try await read { try $0.events(after: number, of: job, limit: limit) }
     }
 
+    package func lastEventNumber() async throws(StoreError) -> Int64 { try await read { try $0.lastEventNumber() } }
+
     package func queues() async throws(StoreError) -> [QueueStatus] { try await read { try $0.queueStatuses() } }
 
     package func setQueue(_ settings: QueueSettings) async throws(StoreError) {

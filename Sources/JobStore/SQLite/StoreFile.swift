@@ -39,9 +39,17 @@ final class StoreFile: Sendable {
                 allowed: "a local file system"
             )
         }
-        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-            guard errno == EWOULDBLOCK else { throw Self.error("the job store cannot be locked", path) }
-            throw StoreError(.unavailable, "another process has the job store open", given: path)
+        // A process that is just ending, or a child between fork and exec, has the lock a moment longer.
+        var attempts = 50
+        while flock(lock, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else {
+                throw Self.error("the job store cannot be locked", path)
+            }
+            attempts -= 1
+            guard attempts > 0 else {
+                throw StoreError(.unavailable, "another process has the job store open", given: path)
+            }
+            usleep(20_000)
         }
     }
 

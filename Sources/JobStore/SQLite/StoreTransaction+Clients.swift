@@ -158,6 +158,10 @@ extension StoreTransaction {
         return try Row.fetchAll(database, sql: sql, arguments: arguments).map(JobEvent.init(row:))
     }
 
+    func lastEventNumber() throws -> Int64 {
+        try Int64.fetchOne(database, sql: "SELECT MAX(number) FROM events") ?? 0
+    }
+
     func reasonForWaiting(_ id: JobID) throws -> WaitingReason? {
         let entry = try entry(try job(id))
         let waiting = entry.progression.tasks.compactMap { task -> (from: StoreTime, demand: Demand)? in
