@@ -150,13 +150,10 @@ extension CopiedStream {
         return name
     }
 
-    /// The disposition flags that are set, with their names.
+    /// The disposition flags that a copy keeps, with their names.
     fileprivate var dispositions: [(flag: Int32, name: String)] {
         let ignored = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS | AV_DISPOSITION_STILL_IMAGE
-        let set = stream.pointee.disposition & ~ignored
-        return (0..<31).map { Int32(1) << $0 }.filter { set & $0 != 0 }.map { flag in
-            (flag, av_disposition_to_string(flag).map { String(cString: $0) } ?? "\(flag)")
-        }
+        return stream.pointee.dispositions.filter { $0.flag & ignored == 0 }
     }
 
     /// Rotation, pixel aspect ratio, colour and HDR metadata.

@@ -160,7 +160,7 @@ public struct Chapter: Sendable, Hashable {
 }
 
 extension MediaTrack.Kind {
-    fileprivate init(_ type: AVMediaType) {
+    init(_ type: AVMediaType) {
         switch type {
         case AVMEDIA_TYPE_VIDEO: self = .video
         case AVMEDIA_TYPE_AUDIO: self = .audio

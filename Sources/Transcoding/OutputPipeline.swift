@@ -454,12 +454,13 @@ actor OutputPipeline {
             expectation.audio.append(expected)
         }
         let result = try await PlainThread.result(name: "vt-verify") {
-            [expectation, context, abandonment] () throws(MediaError) in
+            [self, expectation, context, abandonment] () throws(MediaError) in
             try OutputVerification(
                 path: path,
                 expectation: expectation,
                 logger: context.logger,
-                cancellation: abandonment
+                cancellation: abandonment,
+                progress: { time in state.withLock { $0.verifiedTime = time } }
             )
         }
         guard let first = result.findings.first else { return result }

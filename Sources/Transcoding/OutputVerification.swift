@@ -91,12 +91,14 @@ public struct OutputVerification: Sendable, Hashable {
     ///   - expectation: What it must contain.
     ///   - logger: Receives FFmpeg's messages; `nil` leaves them to `MediaLog.logger`.
     ///   - cancellation: Ends reading, from another thread.
+    ///   - progress: Called with the time of each picture that was decoded.
     /// - Throws: `inputOutput`, `outOfMemory`, `cancelled`. A file that cannot be decoded is a finding.
     public init(
         path: String,
         expectation: OutputExpectation,
         logger: Logger? = nil,
-        cancellation: Cancellation = Cancellation()
+        cancellation: Cancellation = Cancellation(),
+        progress: (MediaTime) -> Void = { _ in }
     ) throws(MediaError) {
         var options = MediaSource.Options(deinterlacing: .off)
         options.chromaFormat = nil
@@ -110,7 +112,7 @@ public struct OutputVerification: Sendable, Hashable {
             return
         }
         compareVideo(source.video, expectation)
-        let sounds = try decodeAll(source, expectation, logger)
+        let sounds = try decodeAll(source, expectation, logger, progress)
         compareAudio(source, sounds, expectation)
         if source.problems.isLossy {
             let first = source.problems.descriptions.first.map { ": \($0)" } ?? ""
@@ -135,7 +137,8 @@ public struct OutputVerification: Sendable, Hashable {
     private mutating func decodeAll(
         _ source: MediaSource,
         _ expected: OutputExpectation,
-        _ logger: Logger?
+        _ logger: Logger?,
+        _ progress: (MediaTime) -> Void
     ) throws(MediaError) -> [Int: DecodedSound] {
         var sounds: [Int: DecodedSound] = [:]
         for track in source.tracks where track.kind == .audio {
@@ -155,6 +158,7 @@ public struct OutputVerification: Sendable, Hashable {
             case .packet(let packet): try sounds[packet.track.index]?.decode(packet)
             case .frame(let frame):
                 defer { pictureCount += 1 }
+                progress(frame.presentationTime)
                 guard times.indices.contains(pictureCount) else { continue }
                 let time = times[pictureCount]
                 // Containers may shift all times, because some cannot store negative ones.

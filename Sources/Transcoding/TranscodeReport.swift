@@ -15,6 +15,8 @@ public struct TranscodeProgress: Sendable, Hashable {
     /// The time up to which the loudness of the input was measured, in the pass before the first frame; `nil` without such
     /// a pass.
     public var measuredTime: MediaTime?
+    /// The time up to which the outputs were verified, on average, once that has begun.
+    public var verifiedTime: MediaTime?
     /// The end of the latest frame that was read, on the timeline of the output.
     public var time = MediaTime.zero
     /// The expected duration of the output, if the input states it.

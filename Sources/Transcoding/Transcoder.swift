@@ -107,7 +107,13 @@ public final class Transcoder: Sendable {
     /// The present progress: that of the output with the most frames, because others may have failed. Safe on any thread.
     public var progress: TranscodeProgress {
         if let second = second.withLock({ $0 }) { return second.progress }
-        var progress = progressOfOutputs.max { $0.framesIn < $1.framesIn } ?? TranscodeProgress()
+        let all = progressOfOutputs
+        var progress = all.max { $0.framesIn < $1.framesIn } ?? TranscodeProgress()
+        let verified = all.compactMap { $0.verifiedTime?.seconds }
+        if !verified.isEmpty {
+            let mean = verified.reduce(0, +) / Double(all.count)
+            progress.verifiedTime = MediaTime(seconds: mean, preferredTimescale: 1_000_000)
+        }
         progress.measuredTime = measurement.withLock { $0.time }
         return progress
     }

@@ -10,8 +10,11 @@ public struct VideoSettings: Sendable {
     public var base: EncoderConfiguration
     /// The size of the output in pixels; `nil` for the track's size.
     public var size: (width: Int, height: Int)?
-    /// The height of the output in pixels if ``size`` is `nil`: the width keeps the aspect ratio.
+    /// The height of the output in pixels if ``size`` is `nil`: the width keeps the shape of the upright pictures, and is
+    /// even.
     public var height: Int?
+    /// The width of the output in pixels if ``size`` and ``height`` are `nil`: the height keeps the shape, and is even.
+    public var width: Int?
     /// The constant frame rate of the output; `nil` keeps the track's timing.
     public var frameRate: Rational?
     /// Whether HEVC encodes a track of more than 8 bits with 10 bits, or with 12 if ``mostKeptBits`` is 12; otherwise
@@ -53,8 +56,7 @@ public struct VideoSettings: Sendable {
     func configuration(for track: VideoTrack) -> (EncoderConfiguration, [Adjustment]) {
         var result = base
         var adjustments: [Adjustment] = []
-        result.width = size?.width ?? height.map { track.width(atHeight: $0) } ?? track.width
-        result.height = size?.height ?? height ?? track.height
+        (result.width, result.height) = outputSize(of: track)
         result.frameRate = frameRate ?? track.nominalFrameRate ?? base.frameRate
         result.isFrameRateVariable = frameRate == nil && track.isVariableFrameRate
         result.color =
@@ -101,6 +103,14 @@ public struct VideoSettings: Sendable {
         return source
     }
 
+    private func outputSize(of track: VideoTrack) -> (Int, Int) {
+        if let size { return (size.width, size.height) }
+        // An odd side becomes even as well.
+        if let height { return (VideoTrack.evenSide(track.width, scalingFrom: track.height, to: height & ~1), height) }
+        if let width { return (width, VideoTrack.evenSide(track.height, scalingFrom: track.width, to: width & ~1)) }
+        return (track.width, track.height)
+    }
+
     private func picture(of track: VideoTrack) -> PixelBuffer.Description {
         PixelBuffer.Description(
             format: track.pixelFormat,
@@ -108,15 +118,6 @@ public struct VideoSettings: Sendable {
             height: track.height,
             pixelAspectRatio: track.pixelAspectRatio
         )
-    }
-}
-
-extension VideoTrack {
-    /// Returns the even width that keeps the shape of the pictures.
-    fileprivate func width(atHeight height: Int) -> Int {
-        guard self.height > 0, height > 0 else { return width }
-        let exact = Double(width) * Double(height) / Double(self.height)
-        return Int(exactly: (exact / 2).rounded() * 2) ?? width
     }
 }
 

@@ -8,6 +8,7 @@ import Glibc
 import Logging
 import MediaIO
 import MediaTypes
+import ServiceCommandLine
 import VAToolbox
 
 /// The `vatoolbox` command.
@@ -18,9 +19,9 @@ struct VAToolboxCommand: ParsableCommand {
         abstract: "Encode video to H.264 and HEVC on Intel and AMD GPUs, and on the CPU where no GPU can.",
         version: version,
         subcommands: [
-            EncodeCommand.self, DecodeCommand.self, RemuxCommand.self, ProbeCommand.self, BenchCommand.self,
-            BenchRunCommand.self,
-        ]
+            EncodeCommand.self, DecodeCommand.self, RemuxCommand.self, InspectCommand.self, ThumbnailsCommand.self,
+            ProbeCommand.self, BenchCommand.self, ServeCommand.self, BenchRunCommand.self,
+        ] + ServiceCommands.all
     )
 
     /// The version of the command and of the package.
@@ -43,7 +44,12 @@ struct VAToolboxCommand: ParsableCommand {
             )
             leave(.usage)
         }
-        switch prepare(Array(CommandLine.arguments.dropFirst())) {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if let failure = ServiceProgram.becomeIfNeeded(arguments) {
+            Console(detail: .errors).error(failure)
+            leave(.failed)
+        }
+        switch prepare(arguments) {
         case .done(let status): leave(status)
         case .encode(let job):
             let interruption = Interruption()
@@ -54,6 +60,14 @@ struct VAToolboxCommand: ParsableCommand {
             start(job)
             interruption.wait(job.base.interrupt)
         case .remux(let job):
+            let interruption = Interruption()
+            start(job)
+            interruption.wait(job.base.interrupt)
+        case .thumbnails(let job):
+            let interruption = Interruption()
+            start(job)
+            interruption.wait(job.base.interrupt)
+        case .inspect(let job):
             let interruption = Interruption()
             start(job)
             interruption.wait(job.base.interrupt)
@@ -85,8 +99,8 @@ struct VAToolboxCommand: ParsableCommand {
         var taken: [Int32] = []
         defer { for descriptor in taken { close(descriptor) } }
         while taken.count < descriptorsToStart {
-            // The root folder always exists.
-            let descriptor = open("/", O_RDONLY | O_CLOEXEC)
+            // Not a file: a confined process may not be allowed to open any.
+            let descriptor = linux_memfd_create("start")
             guard descriptor >= 0 else { return false }
             taken.append(descriptor)
         }
@@ -129,6 +143,18 @@ struct VAToolboxCommand: ParsableCommand {
         Task.detached { () async -> Void in leave(await job.run()) }
     }
 
+    private static func start(_ job: ThumbnailsJob) {
+        Task.detached { () async -> Void in leave(await job.run()) }
+    }
+
+    private static func start(_ job: InspectJob) {
+        do throws(MediaError) {
+            try PlainThread.start(name: "vt-inspect") { leave(job.run()) }
+        } catch {
+            leave(job.run())
+        }
+    }
+
     private static func start(_ probe: ExhaustiveProbe) {
         do throws(MediaError) {
             try PlainThread.start(name: "vt-probe") { leave(probe.run()) }
@@ -161,6 +187,8 @@ struct VAToolboxCommand: ParsableCommand {
         case encode(EncodeJob)
         case decode(DecodeJob)
         case remux(RemuxJob)
+        case inspect(InspectJob)
+        case thumbnails(ThumbnailsJob)
         case tryAll(ExhaustiveProbe)
         case bench(BenchJob)
         case benchDecoders(BenchDecodersJob)
@@ -195,6 +223,14 @@ struct VAToolboxCommand: ParsableCommand {
                 let job = RemuxJob(command)
                 startLogging(to: job.base.console)
                 return .remux(job)
+            case let command as ThumbnailsCommand:
+                let job = ThumbnailsJob(command)
+                startLogging(to: job.base.console)
+                return .thumbnails(job)
+            case let command as InspectCommand:
+                let job = InspectJob(command)
+                startLogging(to: job.base.console)
+                return .inspect(job)
             case let command as BenchCommand:
                 let job = BenchJob(command)
                 startLogging(to: job.console)

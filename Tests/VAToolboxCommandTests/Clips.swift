@@ -80,10 +80,17 @@ extension Scratch {
 
     /// How near two videos of as many frames are: the worst frame's PSNR in dB.
     ///
-    /// - Parameter filter: What to do with the first before, as a filter of ffmpeg.
-    func worstPSNR(_ reference: String, _ file: String, filter: String = "null") throws -> Double {
+    /// - Parameters:
+    ///   - filter: What to do with the first before, as a filter of ffmpeg.
+    ///   - other: What to do with the second.
+    func worstPSNR(
+        _ reference: String,
+        _ file: String,
+        filter: String = "null",
+        other: String = "null"
+    ) throws -> Double {
         // One frame a second on both sides, so that frames are compared by their number.
-        let graph = "[0:v]\(filter),settb=1,setpts=N[a];[1:v]settb=1,setpts=N[b];[a][b]psnr=stats_file=-"
+        let graph = "[0:v]\(filter),settb=1,setpts=N[a];[1:v]\(other),settb=1,setpts=N[b];[a][b]psnr=stats_file=-"
         let text = try ffmpeg(["-i", path(reference), "-i", path(file), "-filter_complex", graph, "-f", "null", "-"])
         let values = text.split(separator: "\n").compactMap { line in
             line.split(separator: " ").first { $0.hasPrefix("psnr_avg:") }.flatMap { field -> Double? in

@@ -33,6 +33,92 @@ import Testing
         #expect(try scratch.worstPSNR("clip.mkv", "out.mp4", filter: filter) > 24)
     }
 
+    /// What a shape becomes when one side is given.
+    struct Shape: Sendable, CustomTestStringConvertible {
+        var input: String
+        var ratio = "1"
+        var isTurned = false
+        var given: String
+        var size: String
+        var testDescription: String { "\(input) \(ratio)\(isTurned ? " turned" : "") \(given)" }
+    }
+
+    @Test(arguments: [
+        Shape(input: "160x90", given: "x60", size: "106x60"),
+        Shape(input: "160x90", given: "80x", size: "80x46"),
+        Shape(input: "160x90", given: "320x", size: "320x180"),
+        Shape(input: "90x160", given: "x80", size: "46x80"),
+        Shape(input: "160x90", isTurned: true, given: "x80", size: "46x80"),
+        Shape(input: "160x90", isTurned: true, given: "60x", size: "60x106"),
+        Shape(input: "72x58", ratio: "16/15", given: "x116", size: "144x116"),
+        Shape(input: "144x116", ratio: "64/45", given: "72x", size: "72x58"),
+        Shape(input: "160x90", given: "x61", size: "106x60"),
+    ])
+    func oneSideFollowsFromTheOther(shape: Shape) throws {
+        let scratch = try Scratch()
+        try scratch.generate(
+            "testsrc2=size=\(shape.input):rate=25:duration=0.4,setsar=\(shape.ratio)",
+            ["-c:v", "libx264", "-preset", "ultrafast", "-qp", "4", "-pix_fmt", "yuv420p", scratch.path("clip.mp4")]
+        )
+        if shape.isTurned {
+            let turned = try #require(withDisplayMatrix([0, 1, -1, 0], Array(scratch.data("clip.mp4"))))
+            try Data(turned).write(to: URL(fileURLWithPath: scratch.path("clip.mp4")))
+        }
+        try scratch.encode("clip.mp4", "-o", "out.mp4", "--size", shape.given, "--crf", "8")
+        let found = ["width", "height", "sample_aspect_ratio"].map {
+            try? scratch.probe("out.mp4", "v:0", "stream=\($0)")
+        }
+        #expect("\(found[0]?.first ?? "")x\(found[1]?.first ?? "")" == shape.size)
+        // The pictures keep their sample aspect ratio, and so the shape in which they are shown.
+        #expect(found[2]?.first == (shape.ratio == "1" ? "1:1" : shape.ratio.replacing("/", with: ":")))
+        // No bars: what ffmpeg scales to the whole size is the same.
+        let filter = "scale=\(shape.size.replacing("x", with: ":")):flags=area"
+        #expect(try scratch.worstPSNR("clip.mp4", "out.mp4", filter: filter) > 24)
+    }
+
+    @Test func oneSideIsEnoughForEachOfSeveralOutputs() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip(size: "640x360")
+        try scratch.encode(
+            "clip.mkv",
+            "--preset",
+            "ultrafast",
+            "-o",
+            "a.mp4",
+            "--size",
+            "x180",
+            "-o",
+            "b.mp4",
+            "--size",
+            "160x"
+        )
+        try scratch.write(
+            "outputs.yaml",
+            "- {output: c.mp4, size: x90, preset: ultrafast}\n- {output: d.mkv, size: 128x, preset: ultrafast}\n"
+        )
+        try scratch.encode("clip.mkv", "--outputs", "outputs.yaml")
+        for (file, size) in [("a.mp4", "320x180"), ("b.mp4", "160x90"), ("c.mp4", "160x90"), ("d.mkv", "128x72")] {
+            let found = ["width", "height"].compactMap { try? scratch.probe(file, "v:0", "stream=\($0)").first }
+            #expect(found.joined(separator: "x") == size, "\(file)")
+            #expect(try scratch.decodedFrameCount(file) == 25)
+        }
+    }
+
+    @Test func sizesWithoutAnySideAreRefused() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip()
+        for given in ["x", "axb", "1280", "xx720", "-80x", "80.5x", "x720p", ""] {
+            let result = try scratch.vatoolbox("encode", "clip.mkv", "-o", "out.mp4", "--size", given)
+            #expect(result.status == 2, "\(given)")
+            #expect(result.errors.contains("allowed WIDTHxHEIGHT, WIDTHx or xHEIGHT"), "\(given): \(result.errors)")
+        }
+        for given in ["x0", "0x", "x40000", "40000x"] {
+            let result = try scratch.vatoolbox("encode", "clip.mkv", "-o", "out.mp4", "--size", given)
+            #expect(result.status == 2 && result.errors.contains("2x2 to 32768x32768"), "\(given): \(result.errors)")
+        }
+        #expect(scratch.names == ["clip.mkv"])
+    }
+
     @Test func oddSizesAreRoundedDownAndReported() throws {
         let scratch = try Scratch()
         try scratch.makeClip()

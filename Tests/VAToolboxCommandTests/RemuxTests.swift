@@ -415,7 +415,7 @@ extension Scratch {
 
 extension Scratch {
     /// Video with a pixel aspect ratio and colours, two audio tracks, subtitles, chapters, a font and a cover.
-    fileprivate func makeRichFile(_ name: String) throws {
+    func makeRichFile(_ name: String) throws {
         try write("f.ttf", "font")
         try write("s.srt", "1\n00:00:00,200 --> 00:00:01,000\nfirst\n\n2\n00:00:01,100 --> 00:00:01,900\nsecond\n")
         try write(

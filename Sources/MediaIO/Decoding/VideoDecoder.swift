@@ -87,6 +87,11 @@ final class VideoDecoder {
 
     deinit { avcodec_free_context(&context) }
 
+    /// The size of the coded pictures with padding, when one was decoded.
+    var codedSize: (width: Int, height: Int) {
+        (Int(context?.pointee.coded_width ?? 0), Int(context?.pointee.coded_height ?? 0))
+    }
+
     /// Whether frames are returned in an order that differs from the input order.
     var reorders: Bool { reorderDepth > 0 }
 

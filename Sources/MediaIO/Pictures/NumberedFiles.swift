@@ -46,14 +46,28 @@ final class NumberedFiles {
     ///
     /// - Throws: `invalidArgument` or `inputOutput` with the path if it cannot be written.
     func write(_ bytes: UnsafeRawBufferPointer) throws(MediaError) {
-        let file = try OutputFile(
-            try target(files.count + 1),
-            cancellation: cancellation,
-            abandonment: abandonment
-        )
+        try write(bytes, to: try target(files.count + 1))
+    }
+
+    /// Writes a file of another name, which gets it with the numbered ones. No numbered file may follow.
+    ///
+    /// - Throws: As ``write(_:)``.
+    func write(_ bytes: UnsafeRawBufferPointer, to path: String) throws(MediaError) {
+        try write(bytes, to: try OutputTarget(path: path, overwrite: overwrite, inputPaths: [inputPath]))
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, to target: OutputTarget) throws(MediaError) {
+        let file = try OutputFile(target, cancellation: cancellation, abandonment: abandonment)
         try file.write(bytes)
         byteCount += try file.complete()
         files.append(file)
+    }
+
+    /// Checks where a file of another name will be.
+    ///
+    /// - Throws: `invalidArgument`, as the initializer.
+    func check(_ path: String) throws(MediaError) {
+        _ = try OutputTarget(path: path, overwrite: overwrite, inputPaths: [inputPath])
     }
 
     /// Gives all files their names.

@@ -18,7 +18,7 @@ package final class PNGWriter: PictureOutput {
     private let orientation: Orientation
     private let log: LogRoute?
     private var converter: RGBConverter?
-    private var encoder: (format: Configuration, encoder: PNGEncoder)?
+    private var encoder: (format: Configuration, encoder: StillEncoder)?
     /// The format of the latest picture, and whether it has no chroma.
     private var described: (format: FormatDescription, isMonochrome: Bool)?
     private var hasPictures = false
@@ -82,7 +82,7 @@ package final class PNGWriter: PictureOutput {
         let configuration = Configuration(frame.frame.pointee)
         if encoder?.format != configuration {
             try finishEncoder()
-            encoder = (configuration, try PNGEncoder(for: frame, log: log))
+            encoder = (configuration, try StillEncoder(for: frame, as: .png, log: log))
         }
         hasPictures = true
         try encoder?.encoder.encode(frame) { (bytes) throws(MediaError) in try files.write(bytes) }

@@ -6,7 +6,8 @@ internal import FFmpegSupport
 internal import MediaTypes
 internal import VideoDecoding
 
-/// Converts pictures of one kind to full-range red, green and blue, or to grey levels, and turns them upright.
+/// Converts pictures of one kind to full-range red, green and blue, or to grey levels, and turns them upright. Thumbnails are
+/// scaled as well.
 ///
 /// Used from one thread at a time.
 final class RGBConverter {
@@ -19,6 +20,8 @@ final class RGBConverter {
         /// Whether the stream has no chroma, so that grey levels are wanted.
         var isMonochrome: Bool
         var orientation: Orientation
+        /// What thumbnails become; `nil` for pictures in their own size and depth.
+        var thumbnail: Thumbnail?
 
         init(_ picture: PixelBuffer, isMonochrome: Bool, orientation: Orientation) {
             format = picture.format
@@ -27,6 +30,13 @@ final class RGBConverter {
             self.isMonochrome = isMonochrome
             self.orientation = orientation
         }
+    }
+
+    /// The size of thumbnails, and the format in which they are encoded.
+    struct Thumbnail: Equatable {
+        var width: Int
+        var height: Int
+        var format: StillFormat
     }
 
     let configuration: Configuration
@@ -60,7 +70,8 @@ final class RGBConverter {
 extension RGBConverter.Configuration {
     /// FFmpeg's name of the pixel format of the result.
     var resultName: String {
-        switch (isMonochrome, format.bitDepth > 8) {
+        if let thumbnail { return thumbnail.format.pixelFormatName }
+        return switch (isMonochrome, format.bitDepth > 8) {
         case (false, false): "rgb24"
         case (false, true): "rgb48be"
         case (true, false): "gray"
@@ -87,7 +98,12 @@ extension RGBConverter.Configuration {
     ]
 
     private func scaling() throws(MediaError) -> String {
-        let common = "flags=bicubic+accurate_rnd+full_chroma_int:interl=-1:out_range=pc"
+        let size = thumbnail.map { "w=\($0.width):h=\($0.height):" } ?? ""
+        var common = "\(size)flags=bicubic+accurate_rnd+full_chroma_int:interl=-1:out_range=pc"
+        // JFIF has the matrix of BT.601, and chroma between four samples of luma.
+        if resultName == StillFormat.jpeg(quality: 1).pixelFormatName {
+            common += ":out_color_matrix=smpte170m:out_h_chr_pos=128:out_v_chr_pos=128"
+        }
         guard format.isYCbCr else { return common }
         var options = "\(common):in_range=\(color.range == .full ? "pc" : "tv")\(chromaLocation)"
         if isMonochrome { return options }

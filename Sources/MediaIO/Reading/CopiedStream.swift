@@ -66,7 +66,7 @@ final class CopiedStream {
     }
 
     /// Returns the frame rate that the SPS of a raw stream states.
-    private static func statedFrameRate(
+    static func statedFrameRate(
         _ stream: UnsafePointer<AVStream>,
         _ codec: VideoCodec,
         _ path: String

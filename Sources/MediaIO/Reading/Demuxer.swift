@@ -156,6 +156,21 @@ extension Demuxer {
         (context?.pointee.iformat?.pointee.name).map { String(cString: $0) } ?? "unknown"
     }
 
+    /// The name of the format for people.
+    var formatTitle: String {
+        (context?.pointee.iformat?.pointee.long_name).map { String(cString: $0) } ?? formatName
+    }
+
+    /// The size of the input in bytes; `nil` if it cannot be measured.
+    var byteCount: Int64? {
+        guard isSeekable, let reader = context?.pointee.pb else { return nil }
+        let size = avio_size(reader)
+        return size > 0 ? size : nil
+    }
+
+    /// The start of the whole input; `nil` if it has no times.
+    var startTime: MediaTime? { context.flatMap { $0.pointee.start_time == ffmpeg_no_pts ? nil : start } }
+
     /// Whether the timestamps of this format may jump without a meaning.
     var allowsDiscontinuities: Bool { (context?.pointee.iformat?.pointee.flags ?? 0) & AVFMT_TS_DISCONT != 0 }
 
@@ -246,6 +261,20 @@ extension Demuxer {
     ) -> AVRational {
         let ratio = av_guess_sample_aspect_ratio(context, stream, frame)
         return ratio.num > 0 && ratio.den > 0 ? ratio : AVRational(num: 1, den: 1)
+    }
+
+    /// Returns the number of samples at the start of a track that are not played. MP4 and QuickTime hide them by an edit list,
+    /// which gives them times before zero; that of a fragmented file has no other trace.
+    ///
+    /// - Parameter first: The first packet of the stream.
+    func priming(of stream: UnsafeMutablePointer<AVStream>, _ first: UnsafeMutablePointer<AVPacket>) -> Int {
+        let parameters = stream.pointee.codecpar.pointee
+        if parameters.initial_padding > 0 { return Int(parameters.initial_padding) }
+        let trimmed = first.trim?.start ?? 0
+        guard formatName.hasPrefix("mov,"), let time = first.pointee.ownTime, time < 0, parameters.sample_rate > 0
+        else { return trimmed }
+        let samples = av_rescale_q(-time, stream.pointee.time_base, AVRational(num: 1, den: parameters.sample_rate))
+        return Int(clamping: samples)
     }
 
     static func strings(_ dictionary: OpaquePointer?) -> [String: String] {

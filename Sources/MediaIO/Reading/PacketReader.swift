@@ -125,6 +125,27 @@ final class PacketReader {
     }
 }
 
+extension PacketReader {
+    /// The number of pictures that are examined to verify the container's frame rate.
+    static let picturesThatProveARate = 250
+
+    /// Returns the frame rate of a stream. If a file's index does not prove the rate, packets are read ahead, except for
+    /// files that may still be growing and for uncompressed video.
+    ///
+    /// - Parameter told: The estimate by the headers.
+    func checkedFrameRate(
+        _ told: FrameRateEstimate,
+        of stream: UnsafeMutablePointer<AVStream>
+    ) throws(MediaError) -> FrameRateEstimate {
+        let properties = stream.pointee
+        guard !told.isVariable, !told.isProved, demuxer.isReadByUs, demuxer.isSeekable,
+            properties.codecpar.pointee.codec_id != AV_CODEC_ID_RAWVIDEO
+        else { return told }
+        let times = try lookahead.times(of: properties.index, atMost: Self.picturesThatProveARate)
+        return told.checked(against: times, in: Rational(properties.time_base.num, properties.time_base.den))
+    }
+}
+
 extension SourceProblems {
     /// Registers a file that ends before the end stated in its header, which demuxers treat as a regular end.
     ///

@@ -48,7 +48,7 @@ extension PacketSource {
             guard let packet = item.reference.packet else { continue }
             bytes += Int(packet.pointee.size)
             guard missing.remove(item.stream.index) != nil, item.stream.kind == AVMEDIA_TYPE_AUDIO else { continue }
-            item.stream.details.priming = priming(of: item.stream, packet)
+            item.stream.details.priming = demuxer.priming(of: item.stream.stream, packet)
         }
         if items.isEmpty {
             throw MediaError(
@@ -59,18 +59,6 @@ extension PacketSource {
             )
         }
         return items
-    }
-
-    /// Returns the number of samples at the start of a track that are not played. MP4 and QuickTime hide them by an edit list,
-    /// which gives them times before zero; that of a fragmented file has no other trace.
-    private func priming(of stream: CopiedStream, _ first: UnsafeMutablePointer<AVPacket>) -> Int {
-        let parameters = stream.stream.pointee.codecpar.pointee
-        if parameters.initial_padding > 0 { return Int(parameters.initial_padding) }
-        let trimmed = first.trim?.start ?? 0
-        guard demuxer.formatName.hasPrefix("mov,"), let time = first.pointee.ownTime, time < 0,
-            parameters.sample_rate > 0
-        else { return trimmed }
-        return Int(clamping: av_rescale_q(-time, stream.timeBase, AVRational(num: 1, den: parameters.sample_rate)))
     }
 
     private func beginAtFirst(_ items: [Item]) {

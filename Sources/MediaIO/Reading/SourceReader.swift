@@ -51,19 +51,11 @@ final class SourceReader {
     var problems: SourceProblems { pipeline.problems }
     var hasWaitingPictures: Bool { pipeline.hasWaitingPictures }
 
-    /// The number of pictures that are examined to verify the container's frame rate.
-    private static let picturesThatProveARate = 250
-
-    /// Returns the frame rate, after the first picture was found. If a file's index does not prove the rate, packets
-    /// are read ahead, except for files that may still be growing and for uncompressed video.
+    /// Returns the frame rate, after the first picture was found.
     func frameRate() throws(MediaError) -> FrameRateEstimate {
-        let (told, stream) = (pipeline.rate, pipeline.stream.pointee)
-        guard !told.isVariable, !told.isProved, demuxer.isReadByUs, demuxer.isSeekable,
-            stream.codecpar.pointee.codec_id != AV_CODEC_ID_RAWVIDEO
-        else { return told }
-        let times = try packets.lookahead.times(of: stream.index, atMost: Self.picturesThatProveARate)
-        return told.checked(against: times, in: Rational(stream.time_base.num, stream.time_base.den))
+        try packets.checkedFrameRate(pipeline.rate, of: pipeline.stream)
     }
+
     /// The number of events that were read and not yet returned.
     var waitingCount: Int { queue.count }
 

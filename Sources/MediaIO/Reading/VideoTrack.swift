@@ -49,6 +49,20 @@ public struct VideoTrack: Sendable, Hashable {
     public var lostMetadata: [String]
 }
 
+extension VideoTrack {
+    /// Returns the even length of one side that keeps the shape of pictures.
+    ///
+    /// - Parameters:
+    ///   - side: Its length now.
+    ///   - other: The length of the other side now.
+    ///   - new: The new length of the other side.
+    package static func evenSide(_ side: Int, scalingFrom other: Int, to new: Int) -> Int {
+        guard other > 0, new > 0 else { return side }
+        let exact = Double(side) * Double(new) / Double(other)
+        return max(Int(exactly: (exact / 2).rounded() * 2) ?? side, 2)
+    }
+}
+
 /// A decoded picture with its times.
 public struct VideoFrame: Sendable {
     /// The picture.

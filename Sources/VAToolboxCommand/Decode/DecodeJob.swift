@@ -21,29 +21,18 @@ final class DecodeJob: Sendable {
 
     /// Decodes and reports the result.
     func run() async -> ExitStatus {
-        let clock = SuspendingClock()
-        let start = clock.now
-        do throws(MediaError) {
-            let request = try command.request()
-            let decoder = FileDecoder(request)
-            base.begin { decoder.stop() }
-            let report = try await base.watching {
-                decoder.progress
-            } during: { () async throws(MediaError) in
-                try await decoder.run()
-            }
-            let outcome = DecodeOutcome(
+        await base.run(command.request, FileDecoder.init) { request, report, ending in
+            DecodeOutcome(
                 request: request,
                 report: report,
-                elapsed: (clock.now - start).seconds,
-                wasInterrupted: base.wasInterrupted
+                elapsed: ending.elapsed,
+                wasInterrupted: ending.wasInterrupted
             )
-            return base.report(outcome)
-        } catch {
-            return base.fail(error)
         }
     }
 }
+
+extension FileDecoder: FileWork {}
 
 extension DecodeProgress: RunProgress {
     func line(elapsed: Double, width: Int) -> String {

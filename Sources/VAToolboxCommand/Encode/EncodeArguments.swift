@@ -200,11 +200,11 @@ struct PictureArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Output size in pixels; odd numbers are rounded down (default: the input's).",
+            "Output size in pixels, such as 1280x720; 1280x or x720 keeps the shape; odd numbers are rounded down (default: the input's).",
             valueName: "WxH"
         )
     )
-    var size: ArgumentText<PictureSize>?
+    var size: ArgumentText<OutputSize>?
 
     @Option(
         parsing: .unconditional,

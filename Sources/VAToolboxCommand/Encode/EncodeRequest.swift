@@ -101,7 +101,12 @@ extension OutputArguments {
 
 extension PictureArguments {
     func apply(to settings: inout VideoSettings) throws(MediaError) {
-        if let size = try size?.value(of: "--size") { settings.size = (size.width, size.height) }
+        switch try size?.value(of: "--size") {
+        case .both(let width, let height): settings.size = (width, height)
+        case .width(let width): settings.width = width
+        case .height(let height): settings.height = height
+        case nil: break
+        }
         if let fit {
             settings.base.scaling = try fit.value(of: "--fit")
             guard size != nil else {

@@ -183,6 +183,58 @@ final class FileJob: Sendable {
     }
 }
 
+/// Work that reads a file and writes others, and can be ended early.
+protocol FileWork: Sendable {
+    associatedtype Progress: RunProgress
+    associatedtype Report: Sendable
+
+    /// The present progress. Safe on any thread.
+    var progress: Progress { get }
+    /// Ends the reading as if the input ended here; the output is complete. Safe on any thread, at any time.
+    func stop()
+    /// Does the work, once.
+    func run() async throws(MediaError) -> Report
+}
+
+extension FileJob {
+    /// What the command knows of the end of a run.
+    struct Ending {
+        /// The seconds from the start of the command to the end of the output.
+        var elapsed: Double
+        /// Whether a signal has asked for the end.
+        var wasInterrupted: Bool
+    }
+
+    /// Does the work of a command and reports its result.
+    ///
+    /// - Parameters:
+    ///   - request: Returns the request of the command line.
+    ///   - work: Makes the work for it.
+    ///   - outcome: Makes the result.
+    func run<Request, Work: FileWork>(
+        _ request: () throws(MediaError) -> Request,
+        _ work: (Request) -> Work,
+        outcome: (Request, Work.Report, Ending) -> some FileOutcome
+    ) async -> ExitStatus {
+        let clock = SuspendingClock()
+        let start = clock.now
+        do throws(MediaError) {
+            let request = try request()
+            let work = work(request)
+            begin { work.stop() }
+            let result = try await watching {
+                work.progress
+            } during: { () async throws(MediaError) in
+                try await work.run()
+            }
+            let ending = Ending(elapsed: (clock.now - start).seconds, wasInterrupted: wasInterrupted)
+            return report(outcome(request, result, ending))
+        } catch {
+            return fail(error)
+        }
+    }
+}
+
 /// The result of a run that writes files.
 protocol FileOutcome {
     /// The exit status of the command.

@@ -21,29 +21,18 @@ final class RemuxJob: Sendable {
 
     /// Copies and reports the result.
     func run() async -> ExitStatus {
-        let clock = SuspendingClock()
-        let start = clock.now
-        do throws(MediaError) {
-            let request = try command.request()
-            let remuxer = Remuxer(request)
-            base.begin { remuxer.stop() }
-            let report = try await base.watching {
-                remuxer.progress
-            } during: { () async throws(MediaError) in
-                try await remuxer.run()
-            }
-            let outcome = RemuxOutcome(
+        await base.run(command.request, Remuxer.init) { request, report, ending in
+            RemuxOutcome(
                 request: request,
                 report: report,
-                elapsed: (clock.now - start).seconds,
-                wasInterrupted: base.wasInterrupted
+                elapsed: ending.elapsed,
+                wasInterrupted: ending.wasInterrupted
             )
-            return base.report(outcome)
-        } catch {
-            return base.fail(error)
         }
     }
 }
+
+extension Remuxer: FileWork {}
 
 extension RemuxProgress: RunProgress {
     func line(elapsed: Double, width: Int) -> String {

@@ -236,6 +236,29 @@ struct PictureSize: ArgumentValue {
     static let allowedText = "WIDTHxHEIGHT, such as 1280x720"
 }
 
+/// Width and height, of which one can be left out.
+enum OutputSize: ArgumentValue, Equatable {
+    case both(width: Int, height: Int)
+    /// The height keeps the shape of the pictures.
+    case width(Int)
+    /// The width keeps the shape of the pictures.
+    case height(Int)
+
+    init?(argument text: String) {
+        if let size = PictureSize(argument: text) {
+            self = .both(width: size.width, height: size.height)
+        } else if text.hasPrefix("x"), let height = DecimalNumber(text.dropFirst())?.wholeValue {
+            self = .height(height)
+        } else if text.hasSuffix("x"), let width = DecimalNumber(text.dropLast())?.wholeValue {
+            self = .width(width)
+        } else {
+            return nil
+        }
+    }
+
+    static let allowedText = "WIDTHxHEIGHT, WIDTHx or xHEIGHT, such as 1280x720, 1280x or x720"
+}
+
 extension RegionOfInterest: ArgumentValue {
     init?(argument text: String) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)

@@ -33,6 +33,9 @@ struct ProgressLine {
                 Field(text: "measuring loudness", rank: 0), Field(text: Readable.clock(measured.seconds), rank: 1),
             ]
         }
+        if let verified = progress.verifiedTime {
+            return [Field(text: "verifying", rank: 0), Field(text: Readable.clock(verified.seconds), rank: 1)]
+        }
         var fields: [Field] = []
         if let share { fields.append(Field(text: "\(Readable.number(share * 100, places: 0)) %", rank: 1)) }
         fields.append(Field(text: "\(Readable.count(progress.framesIn, "frame"))", rank: 0))
@@ -81,10 +84,10 @@ extension TranscodeProgress: RunProgress {
     }
 
     var members: JSON.KeyValuePairs {
-        let isMeasuring = framesIn == 0 && measuredTime != nil
+        let measured = framesIn == 0 ? measuredTime : nil
+        let phase = verifiedTime != nil ? "verifying" : measured != nil ? "measuring" : "encoding"
         return [
-            "phase": .string(isMeasuring ? "measuring" : "encoding"),
-            "time": .number((isMeasuring ? measuredTime ?? time : time).seconds),
+            "phase": .string(phase), "time": .number((verifiedTime ?? measured ?? time).seconds),
             "expectedDuration": JSON(expectedDuration?.seconds),
             "framesIn": .integer(framesIn), "expectedFrames": JSON(expectedFrames),
             "framesOut": .integer(framesOut), "bytes": .integer(bytesOut),

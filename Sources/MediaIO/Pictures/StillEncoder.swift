@@ -5,18 +5,18 @@ internal import FFmpegSupport
 internal import MediaTypes
 internal import VideoDecoding
 
-/// Encodes pictures of one format and size with libavcodec's PNG encoder, several at a time. Used from one thread at a
+/// Encodes pictures of one format and size as PNG or JPEG with libavcodec, several at a time. Used from one thread at a
 /// time.
-final class PNGEncoder {
+final class StillEncoder {
     private var context: UnsafeMutablePointer<AVCodecContext>?
     private var packet: UnsafeMutablePointer<AVPacket>?
 
     /// Opens an encoder of pictures like a frame.
     ///
     /// - Throws: `unavailable` if FFmpeg was built without the encoder; `unsupported` if it refuses the frame.
-    init(for frame: FrameReference, log: LogRoute?) throws(MediaError) {
-        guard let codec = avcodec_find_encoder(AV_CODEC_ID_PNG) else {
-            throw MediaError(.unavailable, "FFmpeg was built without the encoder", given: "png")
+    init(for frame: FrameReference, as format: StillFormat, log: LogRoute?) throws(MediaError) {
+        guard let codec = avcodec_find_encoder(format == .png ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG) else {
+            throw MediaError(.unavailable, "FFmpeg was built without the encoder", given: format.name)
         }
         (context, packet) = (avcodec_alloc_context3(codec), av_packet_alloc())
         guard let context, packet != nil else {
@@ -30,11 +30,16 @@ final class PNGEncoder {
         context.pointee.sample_aspect_ratio = picture.sample_aspect_ratio
         context.pointee.time_base = AVRational(num: 1, den: 1)
         context.pointee.thread_count = 0
+        if let quantizer = format.quantizer {
+            context.pointee.color_range = AVCOL_RANGE_JPEG
+            context.pointee.flags |= AV_CODEC_FLAG_QSCALE
+            context.pointee.global_quality = Int32((quantizer * Double(FF_QP2LAMBDA)).rounded())
+        }
         do throws(MediaError) {
             try check(
                 avcodec_open2(context, codec, nil),
                 "avcodec_open2",
-                "the PNG encoder cannot be opened",
+                "the \(format.name) encoder cannot be opened",
                 code: .unsupported,
                 given: "\(picture.width)x\(picture.height)"
             )
@@ -60,6 +65,8 @@ final class PNGEncoder {
         _ frame: FrameReference?,
         _ write: (UnsafeRawBufferPointer) throws(MediaError) -> Void
     ) throws(MediaError) {
+        // Each picture states its quantizer.
+        if let frame, let context { frame.frame.pointee.quality = context.pointee.global_quality }
         try check(avcodec_send_frame(context, frame?.frame), "avcodec_send_frame", "a picture cannot be encoded")
         while true {
             let status = avcodec_receive_packet(context, packet)
