@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Glibc
+internal import HostSystem
+internal import Hummingbird
+internal import HummingbirdCore
+internal import HummingbirdHTTP2
+internal import HummingbirdTLS
+internal import JobExecution
+internal import JobStore
+package import Logging
+internal import MediaTypes
+internal import NIOCore
+internal import NIOSSL
+internal import ServiceAPI
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// The encoding service: jobs over HTTP, done by workers in processes of their own.
+package struct EncodingService: Sendable {
+    private let state: ServiceState
+    private let logger: Logger
+    private let application: any Service
+    private let onceReady: ReadyPort
+    private let isRestored: Bool
+
+    /// Makes a service.
+    ///
+    /// - Parameters:
+    ///   - settings: Checked settings.
+    ///   - launcher: The program, and its arguments, that confines the processes of workers: see `ProcessHost`.
+    ///   - environment: The environment of the service, from which workers get a few variables.
+    ///   - version: The version that the service tells.
+    ///   - logger: The log.
+    /// - Throws: `SettingsError` for a program or certificate that cannot be used; `FileError`; `StoreError` if the job
+    ///   store cannot be opened.
+    package init(
+        settings: ServiceSettings,
+        launcher: [String],
+        environment: [String: String],
+        version: String,
+        logger: Logger
+    ) async throws {
+        let data = try DataFolder(path: settings.data)
+        let store = try SQLiteJobStore(path: data.jobStore)
+        isRestored = store.repair != nil
+        if let repair = store.repair {
+            logger.error(
+                "the job store was damaged, and has gone back to its last backup: jobs that were submitted since are lost",
+                metadata: [
+                    "damage": "\(repair.damage)", "damaged": "\(repair.damagedPath ?? "missing")",
+                    "backup": "\(repair.backupPath)",
+                ]
+            )
+        }
+        let commands = ConfinedRunner(
+            host: try ProcessHost(launcher: launcher),
+            program: try Self.program(settings, launcher: launcher),
+            environment: environment.filter { Self.isForWorkers($0.key) },
+            state: data.state,
+            stallTimeout: settings.stallTimeout,
+            memory: settings.taskMemory,
+            logger: logger
+        )
+        let changes = ChangeSignal()
+        let progress = LiveProgress()
+        let uploads = try UploadStore(data: data, settings: settings)
+        let inputs = InputResolver(uploads: uploads, roots: settings.mediaRoots)
+        let attempts = AttemptCounter()
+        let deliveries = try DeliveryStore(path: data.deliveries)
+        let secrets = try WebhookSecrets(path: data.webhookSecret)
+        let policy = AddressPolicy(exceptions: settings.allowedAddresses.compactMap(AddressRange.init))
+        let runner = TaskRunner(
+            store: store,
+            data: data,
+            inputs: inputs,
+            commands: commands,
+            progress: progress,
+            changes: changes,
+            attempts: attempts,
+            logger: logger
+        )
+        let dispatcher = Dispatcher(
+            store: store,
+            runner: runner,
+            data: data,
+            uploads: uploads,
+            changes: changes,
+            settings: settings,
+            node: Self.node,
+            logger: logger
+        )
+        let devices = DeviceMonitor(commands: commands, changes: changes, logger: logger)
+        state = ServiceState(
+            settings: settings,
+            version: version,
+            startedAt: Clock.now,
+            data: data,
+            store: store,
+            uploads: uploads,
+            inputs: inputs,
+            dispatcher: dispatcher,
+            progress: progress,
+            changes: changes,
+            devices: devices,
+            preview: JobPreview(data: data, inputs: inputs, commands: commands),
+            commands: commands,
+            streams: StreamLimit(most: settings.streams > 0 ? settings.streams : 2 * dispatcher.most),
+            counter: RequestCounter(),
+            attempts: attempts,
+            deliveries: deliveries,
+            secrets: secrets,
+            webhooks: WebhookSender(
+                store: store,
+                deliveries: deliveries,
+                secrets: secrets,
+                policy: policy,
+                changes: changes,
+                logger: logger
+            ),
+            logger: logger,
+            followUp: FollowUp(store: store, uploads: uploads, changes: changes, logger: logger),
+            presets: try PresetStore(folder: data.presets),
+            keys: try KeyStore(path: data.keys),
+            links: try LinkSigner(path: data.linkKey)
+        )
+        self.logger = logger
+        onceReady = ReadyPort()
+        application = Application(
+            router: ServiceRoutes(state).router(),
+            server: try Self.server(settings),
+            configuration: ApplicationConfiguration(
+                address: .hostname(settings.host, port: settings.port),
+                serverName: "vatoolbox/\(version)"
+            ),
+            onServerRunning: { [onceReady, settings] channel in
+                let port = channel.localAddress?.port ?? settings.port
+                let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+                logger.notice(
+                    "listening",
+                    metadata: ["url": "\(settings.usesTLS ? "https" : "http")://\(host):\(port)/"]
+                )
+                onceReady.set(port)
+            },
+            logger: logger
+        )
+    }
+
+    /// The port on which the service listens, once it does.
+    package var port: Int { get async { await onceReady.value } }
+
+    /// Serves until SIGTERM or SIGINT: then no task begins, and the service ends with those that run. With the second
+    /// signal, it gives these back and ends at once.
+    package func run() async throws {
+        try await recover()
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                // The last one ends first.
+                services: [
+                    .init(service: application), .init(service: state.devices), .init(service: state.followUp),
+                    .init(service: state.webhooks),
+                    .init(service: state.dispatcher, successTerminationBehavior: .gracefullyShutdownGroup),
+                ],
+                logger: logger
+            )
+        )
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        let serving = Task { try await group.run() }
+        let listening = Task { [logger] in
+            var count = 0
+            for await signal in signals {
+                count += 1
+                if count == 1 {
+                    await group.triggerGracefulShutdown()
+                } else {
+                    logger.notice("the service ends at once", metadata: ["signal": "\(signal)"])
+                    serving.cancel()
+                }
+            }
+        }
+        defer { listening.cancel() }
+        do { try await serving.value } catch is CancellationError {}
+        logger.notice("the service has ended")
+    }
+
+    private func recover() async throws {
+        try await state.dispatcher.recover(isRestored: isRestored)
+        if try await !state.store.queues().contains(where: { $0.settings.name == StreamRoutes.queue }) {
+            try await state.store.setQueue(QueueSettings(name: StreamRoutes.queue))
+        }
+        try await state.followUp.begin()
+        try await state.webhooks.begin()
+    }
+
+    // MARK: Parts
+
+    /// The name of this machine among those that work on a store.
+    private static var node: String {
+        var name = [CChar](repeating: 0, count: 256)
+        gethostname(&name, name.count - 1)
+        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    private static func program(_ settings: ServiceSettings, launcher: [String]) throws -> String {
+        let beside = launcher[0].lastIndex(of: "/").map { String(launcher[0][...$0]) } ?? "./"
+        let path = settings.program.isEmpty ? beside + "vatoolbox" : settings.program
+        guard access(path, X_OK) == 0 else {
+            throw SettingsError(
+                "the program that encodes cannot be started: \(String(cString: strerror(errno)))",
+                given: path,
+                allowed: "the path of vatoolbox, as `program`"
+            )
+        }
+        return path
+    }
+
+    /// What drivers and helpers are told by the environment.
+    private static func isForWorkers(_ name: String) -> Bool {
+        let names = ["PATH", "LANG", "LD_LIBRARY_PATH", "LD_PRELOAD", "TMPDIR"]
+        let prefixes = ["LIBVA_", "MESA_", "VATOOLBOX_", "RENDER_", "REFERENCE_", "INTEL_", "AMD_", "RADEON"]
+        return names.contains(name)
+            || prefixes.contains { name.hasPrefix($0) } && !name.hasPrefix(Setting.variablePrefix)
+    }
+
+    private static func server(_ settings: ServiceSettings) throws -> HTTPServerBuilder {
+        let timeout = TimeAmount.nanoseconds(Int64(settings.idleTimeout * 1e9))
+        var http1 = HTTP1Channel.Configuration(idleTimeout: timeout)
+        http1.httpDecoder = .init(maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)
+        guard settings.usesTLS else { return .http1(configuration: http1) }
+        do {
+            let chain = try NIOSSLCertificate.fromPEMFile(settings.certificate).map {
+                NIOSSLCertificateSource.certificate($0)
+            }
+            let key = try NIOSSLPrivateKey(file: settings.privateKey, format: .pem)
+            var tls = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
+            tls.minimumTLSVersion = .tlsv12
+            return try .http2Upgrade(tlsConfiguration: tls)
+        } catch {
+            throw SettingsError(
+                "the certificate or its key cannot be used: \(error)",
+                given: "\(settings.certificate), \(settings.privateKey)",
+                allowed: "PEM files that belong together"
+            )
+        }
+    }
+}
+
+/// The port, once it is known.
+private actor ReadyPort {
+    private var port: Int?
+    private var waiting: [CheckedContinuation<Int, Never>] = []
+
+    nonisolated func set(_ port: Int) { Task { await self.fulfill(port) } }
+
+    private func fulfill(_ port: Int) {
+        self.port = port
+        for continuation in waiting { continuation.resume(returning: port) }
+        waiting = []
+    }
+
+    var value: Int {
+        get async {
+            if let port { return port }
+            return await withCheckedContinuation { waiting.append($0) }
+        }
+    }
+}

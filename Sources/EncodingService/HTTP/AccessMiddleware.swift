@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Crypto
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import ServiceAPI
+
+/// Lets only those requests through that a client may send.
+///
+/// Without a token and keys, only programs of this machine can connect. A browser is such a program, too, and does what
+/// pages of strangers ask. So the header `Host` must name this machine, which a page under another name cannot achieve
+/// (DNS rebinding), and requests that another page has caused are refused.
+struct AccessMiddleware: RouterMiddleware {
+    typealias Context = ServiceContext
+
+    private let service: ServiceState
+    private let token: SHA256.Digest?
+
+    init(service: ServiceState) {
+        self.service = service
+        token = service.settings.token.isEmpty ? nil : SHA256.hash(data: Array(service.settings.token.utf8))
+    }
+
+    func handle(
+        _ request: Request,
+        context: ServiceContext,
+        next: (Request, ServiceContext) async throws -> Response
+    ) async throws -> Response {
+        if ["/healthz", "/readyz"].contains(request.uri.path) { return try await next(request, context) }
+        var context = context
+        if await needsKey() {
+            if Self.isPublic(request) { return try await next(request, context) }
+            context.client = try await client(request)
+        } else {
+            try Self.checkHost(request)
+        }
+        try Self.checkSite(request)
+        return try await next(request, context)
+    }
+
+    private func needsKey() async -> Bool {
+        guard token == nil else { return true }
+        return await !service.keys.isEmpty
+    }
+
+    private func client(_ request: Request) async throws -> Client {
+        let link = request.uri.queryParameters
+        if let signature = link.get("signature") {
+            let isValid = service.links.isValid(
+                request.method,
+                request.uri.path,
+                expires: link.get("expires"),
+                signature: signature
+            )
+            guard isValid else {
+                throw APIError(.unauthorized, "The link is not valid, or not any more", field: "signature")
+            }
+            return Client(name: "link", scopes: [.readJobs, .writeUploads])
+        }
+        guard let given = Self.bearer(request) else {
+            throw APIError(.unauthorized, "The request has no key", field: "Authorization")
+        }
+        // Digests are compared in constant time.
+        if let token, SHA256.hash(data: Array(given.utf8)) == token { return .anyone }
+        guard let client = await service.keys.client(withKey: given) else {
+            throw APIError(.unauthorized, "The key is not valid", field: "Authorization")
+        }
+        return client
+    }
+
+    /// What the API says needs no key, and the pages of the dashboard: what these show, they ask for with a key.
+    private static func isPublic(_ request: Request) -> Bool {
+        let path = request.uri.path
+        guard [.get, .head].contains(request.method) else { return false }
+        return publicPaths.contains(path)
+            || publicFolders.contains { path.hasPrefix($0) && !path.dropFirst($0.count).contains("/") }
+    }
+
+    private static let publicPaths = Set(publicOperations.map(\.path).filter { !$0.contains("{") })
+    private static let publicFolders =
+        ["/dashboard/"]
+        + publicOperations.compactMap { operation in
+            operation.path.firstIndex(of: "{").map { String(operation.path[..<$0]) }
+        }
+    private static var publicOperations: [Operation] { Operation.all.filter { $0.scope == nil && $0.method == .get } }
+
+    private static func bearer(_ request: Request) -> String? {
+        guard let header = request.headers[.authorization], header.lowercased().hasPrefix("bearer ") else { return nil }
+        return String(header.dropFirst(7).drop { $0 == " " })
+    }
+
+    private static func checkHost(_ request: Request) throws(APIError) {
+        let host = request.head.authority ?? ""
+        var name = host
+        if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
+            name = String(host[...end])
+        } else if let colon = host.lastIndex(of: ":") {
+            name = String(host[..<colon])
+        }
+        let isHere =
+            ["localhost", "[::1]"].contains(name.lowercased())
+            || name.hasPrefix("127.") && name.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (48...57).contains($0) }
+        guard isHere else {
+            throw APIError(
+                .crossSite,
+                "The service is asked under a name that is not its own",
+                field: "Host",
+                value: .string(host),
+                allowed: "localhost, 127.0.0.1, [::1]",
+                remedies: ["Set access.token to serve other names."]
+            )
+        }
+    }
+
+    /// Browsers say from where a request comes. Other programs do not.
+    private static func checkSite(_ request: Request) throws(APIError) {
+        if let site = request.headers[.secFetchSite], !["same-origin", "none"].contains(site) {
+            throw APIError(
+                .crossSite,
+                "A page of another site has caused this request",
+                field: "Sec-Fetch-Site",
+                value: .string(site)
+            )
+        }
+        guard let origin = request.headers[.origin] else { return }
+        let authority = request.head.authority ?? ""
+        guard origin == "http://\(authority)" || origin == "https://\(authority)" else {
+            throw APIError(
+                .crossSite,
+                "A page of another site has caused this request",
+                field: "Origin",
+                value: .string(origin)
+            )
+        }
+    }
+}

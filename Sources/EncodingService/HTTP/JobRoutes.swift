@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import HTTPTypes
+internal import Hummingbird
+internal import JobStore
+internal import NIOCore
+internal import ServiceAPI
+
+/// `/v1/jobs`.
+struct JobRoutes: Sendable {
+    let service: ServiceState
+
+    var handlers: [String: Handler] {
+        [
+            "submitJob": create, "listJobs": list, "getJob": get, "deleteJob": delete, "cancelJob": cancel,
+            "retryJob": retry, "getWaitingReason": waiting, "getLog": log, "getFile": file,
+        ]
+    }
+
+    private var store: any JobStore { service.store }
+    private var view: JobView { JobView(live: service.progress) }
+
+    // MARK: Submission
+
+    func create(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        let isDryRun = try request.query(SubmitQuery.self).dryRun
+        let body = try await JSONBody.read(JobRequest.self, from: request)
+        let key = try Self.idempotencyKey(request)
+        let resolved = try await service.presets.resolve(body)
+        let upload = try await service.inputs.resolve(body.input)
+        if isDryRun { return JSONBody.response(try await service.preview.plan(resolved, upload: upload)) }
+        try await checkLimit()
+        let draft = JobDraft(
+            queue: resolved.queue,
+            priority: resolved.priority,
+            share: resolved.share,
+            labels: resolved.labels,
+            request: String(decoding: resolved.jsonBytes, as: UTF8.self),
+            tasks: JobPlanner.tasks(of: resolved, upload: upload),
+            idempotency: key.map { key in
+                JobDraft.Idempotency(key: "\(context.client.name)/\(key)", hash: Digest.sha256(body.canonicalBytes))
+            },
+            timeLimit: resolved.timeLimit.map { .seconds($0) },
+            retention: .seconds(resolved.retention)
+        )
+        let (job, isNew) = try await store.submit(draft)
+        if isNew {
+            if let upload { await service.uploads.retain(upload, by: job.id) }
+            service.changed()
+        }
+        return JSONBody.response(
+            try view.job(try await store.job(job.id), waiting: try await waitingReason(job.id)),
+            status: isNew ? .created : .ok,
+            headers: [.location: "/v1/jobs/\(job.id)"]
+        )
+    }
+
+    private static func idempotencyKey(_ request: Request) throws(APIError) -> String? {
+        guard let key = request.headers[.idempotencyKey] else { return nil }
+        guard (1...255).contains(key.utf8.count) else {
+            throw APIError(
+                .invalidParameter,
+                "The key is too long or empty",
+                field: "Idempotency-Key",
+                value: .string(key),
+                allowed: "1...255 bytes"
+            )
+        }
+        return key
+    }
+
+    private func checkLimit() async throws {
+        let queues = try await store.queues()
+        let count = queues.reduce(0) { $0 + $1.ready + $1.running }
+        guard count < service.settings.jobLimit else {
+            throw APIError(
+                .rateLimited,
+                "As many jobs wait as the service keeps",
+                value: .integer(Int64(count)),
+                allowed: "fewer than \(service.settings.jobLimit)"
+            )
+        }
+    }
+
+    // MARK: Reading
+
+    private static let mostSearched = 5000
+
+    func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        let query = try request.query(JobQuery.self)
+        var position: Int64?
+        if let cursor = query.cursor {
+            guard let number = Int64(cursor), number > 0 else {
+                throw APIError(
+                    .invalidParameter,
+                    "The cursor is not one of this list",
+                    field: "cursor",
+                    value: .string(cursor),
+                    allowed: "the nextCursor of the page before"
+                )
+            }
+            position = number
+        }
+        let filter = JobFilter(
+            states: Set([query.state.flatMap { StoredJobState(rawValue: $0.rawValue) }].compactMap(\.self)),
+            queue: query.queue,
+            share: query.share,
+            labels: Dictionary(query.labels.map { ($0.key, $0.value) }) { $1 }
+        )
+        var list = JobList()
+        // A text is looked for in so many jobs at most; the cursor then leads on.
+        var rest = query.text == nil ? query.limit : Self.mostSearched
+        while rest > 0, list.jobs.count < query.limit {
+            let count = min(rest, query.text == nil ? query.limit : 200)
+            let jobs = try await store.jobs(filter, before: position, limit: count)
+            for job in jobs where list.jobs.count < query.limit {
+                position = job.position
+                // One that was deleted since is left out.
+                guard let record = try? await store.job(job.id) else { continue }
+                let summary = try view.summary(record)
+                if query.text.map(summary.contains) ?? true { list.jobs.append(summary) }
+            }
+            rest -= jobs.count
+            guard jobs.count == count else { return JSONBody.response(list) }
+        }
+        list.nextCursor = position.map { "\($0)" }
+        return JSONBody.response(list)
+    }
+
+    func get(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        return try await answer(id(context), request)
+    }
+
+    func waiting(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        let id = try id(context)
+        guard let reason = try await waitingReason(id) else {
+            throw APIError(.invalidState, "The job does not wait", value: .string(id.rawValue))
+        }
+        return JSONBody.response(reason)
+    }
+
+    /// Why a job waits: what the store knows, or what keeps the workers of this node from taking it.
+    private func waitingReason(_ id: JobID) async throws -> ServiceAPI.WaitingReason? {
+        guard let reason = try await store.reasonForWaiting(id) else { return nil }
+        let status = await service.dispatcher.status
+        return JobView.reason(reason, isDraining: status.isDraining, isDiskLow: status.isDiskLow)
+    }
+
+    private func answer(_ id: JobID, _ request: Request) async throws -> Response {
+        let record = try await store.job(id)
+        let job = try view.job(
+            record,
+            waiting: record.job.state == .waiting ? try await waitingReason(id) : nil
+        )
+        let bytes = job.jsonBytes
+        let tag = "\"\(Digest.sha256(bytes).prefix(32))\""
+        if request.method == .get, request.headers[.ifNoneMatch] == tag {
+            return Response(status: .notModified, headers: [.eTag: tag])
+        }
+        return JSONBody.response(bytes: bytes, headers: [.eTag: tag])
+    }
+
+    private func id(_ context: ServiceContext) throws(APIError) -> JobID {
+        let text = try context.parameter("id")
+        guard let id = JobID(rawValue: text) else {
+            throw APIError(.notFound, "There is no such job", field: "id", value: .string(text))
+        }
+        return id
+    }
+
+    // MARK: Changes
+
+    func cancel(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        let id = try id(context)
+        _ = try await store.cancel(id)
+        await service.dispatcher.renewNow()
+        service.changed()
+        return try await answer(id, request)
+    }
+
+    func retry(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        let id = try id(context)
+        _ = try await store.retry(id)
+        service.changed()
+        return try await answer(id, request)
+    }
+
+    func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        let id = try id(context)
+        // First the job: files without a job are only in the way, a job without its files is a lie.
+        try await store.delete(id)
+        try await FileWork.run { [data = service.data] in try data.removeFiles(of: id) }
+        return Response(status: .noContent)
+    }
+
+    // MARK: Results
+
+    func file(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        let isDownload = try request.query(FileQuery.self).download
+        let id = try id(context)
+        let path = try context.catchAll()
+        let record = try await store.job(id)
+        for task in record.tasks where task.state == .succeeded {
+            guard let file = TaskResult(text: task.result)?.files.first(where: { $0.path == path }) else { continue }
+            let folder = service.data.results(task.id)
+            guard let open = try await FileWork.run({ try ResultFiles.open(path, in: folder) }) else {
+                throw APIError(.gone, "The file is not there any more", field: "path", value: .string(path))
+            }
+            let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+            return try FileResponse.make(
+                open,
+                name: name,
+                type: file.type,
+                sha256: file.sha256,
+                request: request,
+                isDownload: isDownload
+            )
+        }
+        throw APIError(.notFound, "The job has no such file", field: "path", value: .string(path))
+    }
+
+    func log(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        let follows = try request.query(LogQuery.self).follow
+        let id = try id(context)
+        _ = try await store.job(id)
+        let stream = LogStream(
+            path: service.data.log(id),
+            isEnded: { [store] in
+                (try? await store.job(id).job.state.isFinal) ?? true
+            },
+            changes: service.changes
+        )
+        return Response(
+            status: .ok,
+            headers: [.contentType: "text/plain; charset=utf-8"],
+            body: ResponseBody { writer in
+                try await stream.write(to: &writer, follows: follows)
+                try await writer.finish(nil)
+            }
+        )
+    }
+}
+
+extension JobSummary {
+    /// Whether a text occurs in the ID, the input or the name of an output, whatever its case.
+    fileprivate func contains(_ text: String) -> Bool {
+        let text = text.lowercased()
+        return ([id, input] + outputs.map(\.name)).contains { $0.lowercased().contains(text) }
+    }
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import JobStore
+internal import ServiceAPI
+
+/// Jobs of the store as clients see them. Pure values, but for what runs at this moment.
+struct JobView {
+    let live: LiveProgress
+
+    func job(_ record: JobRecord, waiting: ServiceAPI.WaitingReason?) throws(APIError) -> ServiceAPI.Job {
+        let request = try JobRequest.decode(json: Array(record.job.request.utf8), mode: .response)
+        var job = ServiceAPI.Job()
+        job.id = record.job.id.rawValue
+        job.state = Self.state(record.job.state)
+        job.cancelRequested = record.job.isCancelRequested
+        job.queue = record.job.queue
+        job.priority = record.job.priority
+        job.share = record.job.share
+        job.labels = record.job.labels
+        job.request = request
+        job.createdAt = Timestamp(record.job.created)
+        job.startedAt = record.job.started.map(Timestamp.init)
+        job.endedAt = record.job.ended.map(Timestamp.init)
+        job.expiresAt = record.job.ended.map { Timestamp($0 + record.job.retention) }
+        job.deadline = record.job.deadline.map(Timestamp.init)
+        job.failure = record.job.failure.map(Self.failure)
+        job.waiting = waiting
+        job.outputs = outputs(record, request)
+        job.attempts = record.attempts.map { attempt(of: $0, record) }
+        job.progress = progress(record)
+        job.warnings = warnings(record)
+        return job
+    }
+
+    func summary(_ record: JobRecord) throws(APIError) -> JobSummary { JobSummary(try job(record, waiting: nil)) }
+
+    // MARK: Parts
+
+    private static func state(_ state: StoredJobState) -> ServiceAPI.JobState {
+        switch state {
+        case .waiting: .waiting
+        case .running: .running
+        case .succeeded: .succeeded
+        case .failed: .failed
+        case .cancelled: .cancelled
+        }
+    }
+
+    private static func state(ofTask state: TaskState) -> ServiceAPI.JobState {
+        switch state {
+        case .blocked, .ready: .waiting
+        case .running: .running
+        case .succeeded: .succeeded
+        case .failed: .failed
+        case .cancelled: .cancelled
+        }
+    }
+
+    static func failure(_ failure: Failure) -> FailureInfo {
+        let details = failure.details.flatMap { try? JSONValue(parsing: $0) }
+        return FailureInfo {
+            $0.code = failure.code
+            $0.message = failure.message
+            $0.given = details?["given"]?.string
+            $0.allowed = details?["allowed"]?.string
+            $0.cause = details?["cause"]?.string
+            $0.remedies = details?["remedies"]?.elements.compactMap(\.string) ?? []
+            $0.retriable = failure.isRetriable
+        }
+    }
+
+    static func reason(
+        _ reason: StoredWaitingReason,
+        isDraining: Bool,
+        isDiskLow: Bool
+    ) -> ServiceAPI.WaitingReason {
+        ServiceAPI.WaitingReason { value in
+            switch reason {
+            case .worker where isDraining:
+                value.reason = .draining
+                value.message = "The service begins no task: it drains"
+            case .worker where isDiskLow:
+                value.reason = .diskFull
+                value.message = "The disk of the service has too little space"
+            case .pause(let until):
+                value.reason = .retryPause
+                value.message = "A failed attempt is repeated after a pause"
+                value.opensAt = Timestamp(until)
+            case .queuePaused:
+                value.reason = .queuePaused
+                value.message = "The queue is paused"
+            case .queueClosed:
+                value.reason = .queueClosed
+                value.message = "The queue is closed at this time of the week"
+            case .queueFull(let most):
+                value.reason = .queueFull
+                value.message = "As many tasks of the queue run as may: \(most)"
+            case .worker(let before, _):
+                value.reason = before > 0 ? .behind : .noWorker
+                value.message = before > 0 ? "\(before) tasks are before it" : "It is next: all workers have tasks"
+                value.position = before
+            }
+        }
+    }
+
+    private func outputs(_ record: JobRecord, _ request: JobRequest) -> [OutputState] {
+        var states: [Int: OutputState] = [:]
+        for task in record.tasks {
+            let result = TaskResult(text: task.result)
+            let indices = JobPlanner.outputs(ofPayload: task.draft.payload)
+            for (place, index) in indices.enumerated() where request.outputs.indices.contains(index) {
+                let output = request.outputs[index]
+                states[index] = OutputState {
+                    $0.index = index
+                    $0.kind = output.kind
+                    $0.name = output.name
+                    $0.state = Self.state(ofTask: task.state)
+                    guard let result else { return }
+                    let document = result.document(ofOutput: place, of: indices.count)
+                    $0.files = result.files.filter { output.owns($0.path) }.map { file in
+                        var file = file
+                        file.url =
+                            "/v1/jobs/\(record.job.id)/files/"
+                            + file.path.split(separator: "/")
+                            .map { PercentEncoding.encode(String($0)) }.joined(separator: "/")
+                        return file
+                    }
+                    $0.encoder = Self.encoder(document)
+                    $0.verification = Self.verification(document)
+                    $0.result = document
+                }
+            }
+        }
+        return request.outputs.indices.compactMap { states[$0] }
+    }
+
+    private func attempt(of attempt: Attempt, _ record: JobRecord) -> AttemptInfo {
+        AttemptInfo {
+            $0.number = Int(attempt.token.rawValue)
+            $0.output = attempt.task.index
+            $0.worker = attempt.worker
+            $0.startedAt = Timestamp(attempt.started)
+            $0.endedAt = attempt.ended.map(Timestamp.init)
+            switch attempt.outcome {
+            case .succeeded:
+                $0.outcome = .succeeded
+                let task = record.tasks[attempt.task.index]
+                $0.encoder = Self.encoder(TaskResult(text: task.result)?.document(ofOutput: 0, of: 1))
+            case .failed(let failure):
+                $0.outcome = .failed
+                $0.failure = Self.failure(failure)
+            case .lost: $0.outcome = .lost
+            case .released: $0.outcome = .released
+            case .cancelled: $0.outcome = .cancelled
+            case nil: break
+            }
+        }
+    }
+
+    static func encoder(_ document: JSONValue?) -> EncoderInfo? {
+        guard let encoder = document?["encoder"], let name = encoder["name"]?.string else { return nil }
+        return EncoderInfo {
+            $0.name = name
+            $0.codec = encoder["codec"]?.string ?? ""
+            $0.profile = encoder["profile"]?.string ?? ""
+            $0.device = encoder["device"]?.string
+            $0.reason = encoder["reason"]?.string ?? ""
+            $0.switches = document?["switches"]?.elements.count ?? 0
+        }
+    }
+
+    private static func verification(_ document: JSONValue?) -> Verification? {
+        guard let value = document?["verification"], let frames = value["frames"]?.integer else { return nil }
+        return Verification {
+            $0.frames = frames
+            $0.comparedFrames = value["comparedFrames"]?.integer ?? 0
+            $0.audioTracks = value["audioTracks"]?.integer ?? 0
+            guard let psnr = value["psnr"], let lowest = psnr["lowest"]?.double else { return }
+            $0.psnr = Verification.PSNR {
+                $0.lowest = lowest
+                $0.mean = psnr["mean"]?.double ?? lowest
+                $0.frames = psnr["frames"]?.integer ?? 0
+            }
+        }
+    }
+
+    private func progress(_ record: JobRecord) -> Progress? {
+        for task in record.tasks {
+            guard case .running(let token) = task.state else { continue }
+            if let progress = live.progress(of: token) { return progress }
+            guard let text = record.attempts.first(where: { $0.token == token })?.progress,
+                let value = try? JSONValue(parsing: text)
+            else { continue }
+            if let progress = try? Progress.decode(json: value, mode: .response) { return progress }
+        }
+        return nil
+    }
+
+    /// What the commands have warned of: settings that were changed, tracks that were left out, damage that was accepted.
+    private func warnings(_ record: JobRecord) -> [String] {
+        record.tasks.flatMap { task -> [String] in
+            guard let document = TaskResult(text: task.result)?.document else { return [] }
+            return (document["outputs"].map(\.elements) ?? [document]).flatMap(Self.warnings)
+        }
+    }
+
+    /// The warnings in the document of an output.
+    static func warnings(_ document: JSONValue) -> [String] {
+        (document["omissions"]?.elements ?? []).compactMap(\.string)
+            + (document["problems"]?["descriptions"]?.elements ?? []).compactMap(\.string)
+            + (document["adjustments"]?.elements ?? []).compactMap { $0["reason"]?.string }
+    }
+}
+
+extension TaskResult {
+    /// The document of an output: commands with several outputs print one for each.
+    func document(ofOutput place: Int, of count: Int) -> JSONValue? {
+        guard case .array(let documents)? = document["outputs"] else { return document }
+        return documents.indices.contains(place) ? documents[place] : documents.first
+    }
+}

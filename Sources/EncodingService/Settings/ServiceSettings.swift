@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import HostSystem
+
+/// What an operator sets. ``Setting/all`` names each value, with its range and where it comes from.
+package struct ServiceSettings: Sendable, Hashable {
+    /// The address to listen on.
+    package var host = "127.0.0.1"
+    /// The TCP port; 0 for any free one.
+    package var port = 8080
+    /// PEM files of the certificate chain and its private key; empty for plain HTTP.
+    package var certificate = ""
+    package var privateKey = ""
+    /// The folder of the job store, uploads, results and logs.
+    package var data = ""
+    /// Folders from which jobs may read, by the names that requests use: `films=/srv/films`.
+    package var roots: [String] = []
+    /// The secret that clients must send, with all rights; empty if none is needed.
+    package var token = ""
+    /// The program that encodes; empty for `vatoolbox` beside this one.
+    package var program = ""
+    /// How many tasks run at a time; 0 for one per two processors, at least one.
+    package var workers = 0
+    /// How many streams are encoded at a time; 0 for twice as many as tasks.
+    package var streams = 0
+    /// How long a task may make no progress, in seconds.
+    package var stallTimeout = 60.0
+    /// The memory that a task may take, in bytes; 0 for no limit.
+    package var taskMemory = 0
+    /// How long tasks may go on after SIGTERM, in seconds.
+    package var drainTimeout = 3600.0
+    /// The largest upload in bytes.
+    package var uploadLimit = 64 << 30
+    /// How long an upload is kept after its last use, in seconds.
+    package var uploadLifetime = 86_400.0
+    /// Free space of the disk, in bytes, below which no task begins and no upload is accepted.
+    package var diskReserve = 1 << 30
+    /// How long a task is kept for a worker that was not heard of, in seconds.
+    package var lease = 15.0
+    /// How often the job store is backed up, in seconds. It also is when the service ends.
+    package var backupInterval = 600.0
+    /// Jobs that may wait or run at a time.
+    package var jobLimit = 100_000
+    /// After how many idle seconds a connection is closed.
+    package var idleTimeout = 60.0
+    /// Addresses or ranges that the service may connect to although they are private.
+    package var allowedAddresses: [String] = []
+    /// The lowest level of log lines.
+    package var logLevel = "info"
+    /// `text` or `json`.
+    package var logFormat = "text"
+
+    /// The defaults.
+    package init() {}
+
+    /// Whether connections are encrypted.
+    package var usesTLS: Bool { !certificate.isEmpty }
+    /// Whether only programs of this machine can connect.
+    package var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+
+    /// The media roots by name.
+    package var mediaRoots: [String: String] {
+        Dictionary(roots.compactMap(Self.root)) { first, _ in first }
+    }
+
+    static func root(_ text: String) -> (String, String)? {
+        guard let sign = text.firstIndex(of: "=") else { return nil }
+        let (name, path) = (text[..<sign], text[text.index(after: sign)...])
+        guard !name.isEmpty, name.utf8.allSatisfy(isNameByte), path.hasPrefix("/") else { return nil }
+        return (String(name), String(path))
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
+    /// Checks what no single value shows.
+    ///
+    /// - Throws: The first contradiction.
+    package func validate() throws(SettingsError) {
+        if certificate.isEmpty != privateKey.isEmpty {
+            throw SettingsError(
+                "the certificate and its private key belong together",
+                given: certificate.isEmpty ? "tls.key alone" : "tls.certificate alone",
+                allowed: "both or none"
+            )
+        }
+        guard isLoopback || !token.isEmpty else {
+            throw SettingsError(
+                "without a token, only programs of this machine may connect",
+                given: "listen.host=\(host) and no access.token",
+                allowed: "127.0.0.1, ::1 or localhost without a token; any address with one"
+            )
+        }
+        for text in allowedAddresses where AddressRange(text) == nil {
+            throw SettingsError(
+                "an address is malformed",
+                given: text,
+                allowed: "addresses and ranges, such as 10.1.0.0/16"
+            )
+        }
+        for (index, text) in roots.enumerated() {
+            guard let (name, _) = Self.root(text) else {
+                throw SettingsError(
+                    "a media root is malformed",
+                    given: text,
+                    allowed: "NAME=/FOLDER, where NAME has letters, digits, - and _"
+                )
+            }
+            guard !roots[..<index].contains(where: { Self.root($0)?.0 == name }) else {
+                throw SettingsError("two media roots have the same name", given: name, allowed: "different names")
+            }
+        }
+    }
+}
+
+/// A setting that is not allowed.
+package struct SettingsError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong, as a sentence without a period.
+    package var message: String
+    /// The value given.
+    package var given: String
+    /// The values allowed.
+    package var allowed: String
+
+    /// Makes an error.
+    package init(_ message: String, given: String, allowed: String) {
+        self.message = message
+        self.given = given
+        self.allowed = allowed
+    }
+
+    package var description: String { "\(message) (given \(given); allowed: \(allowed))" }
+}

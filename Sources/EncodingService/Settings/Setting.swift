@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// One of the settings: its key, its values and how it is read and shown.
+///
+/// The key `uploads.limit` is the flag `--uploads-limit`, the variable `VATOOLBOX_SERVICE_UPLOADS_LIMIT`, and `limit`
+/// below `uploads` in a file.
+package struct Setting: Sendable {
+    /// The key.
+    package let key: String
+    /// What its value is, such as `seconds`.
+    package let value: String
+    /// What it is for.
+    package let help: String
+    /// Whether its value is not shown.
+    package let isSecret: Bool
+    let isList: Bool
+    let read: @Sendable (inout ServiceSettings, [String]) throws(SettingsError) -> Void
+    let show: @Sendable (ServiceSettings) -> [String]
+
+    /// The flag.
+    package var flag: String { "--" + key.replacing(".", with: "-") }
+    /// The environment variable.
+    package var variable: String { Self.variablePrefix + key.replacing(".", with: "_").uppercased() }
+
+    /// The default as text, for the help.
+    package func help(defaults: ServiceSettings) -> String {
+        let value = show(defaults).joined(separator: ",")
+        return value.isEmpty ? "" : " (default: \(value))"
+    }
+
+    static let variablePrefix = "VATOOLBOX_SERVICE_"
+
+    /// All settings, in the order of the help.
+    package static let all: [Setting] = [
+        .text("listen.host", \.host, "address", "Address to listen on"),
+        .integer("listen.port", \.port, in: 0...65535, "port", "TCP port; 0 for any free one"),
+        .text("tls.certificate", \.certificate, "file", "PEM file of the certificate chain, for HTTPS and HTTP/2"),
+        .text("tls.key", \.privateKey, "file", "PEM file of its private key"),
+        .text(
+            "access.token",
+            \.token,
+            "text",
+            "Secret that clients must send; better in the environment",
+            isSecret: true
+        ),
+        .text("data", \.data, "folder", "Folder of jobs, uploads and results; see below"),
+        .list("media.roots", \.roots, "name=folder,…", "Folders from which jobs may read"),
+        .text("program", \.program, "file", "The program vatoolbox, if it is not beside this one"),
+        .integer("workers.count", \.workers, in: 0...1024, "number", "Tasks at a time; 0: one per two processors"),
+        .seconds("workers.stall-timeout", \.stallTimeout, in: 1...86400, "Ends a task without progress for so long"),
+        .bytes("workers.memory", \.taskMemory, in: 0...Int.max, "Ends a task that takes more memory; 0: no limit"),
+        .integer("streams.count", \.streams, in: 0...1024, "number", "Streams at a time; 0: twice as many as tasks"),
+        .seconds("drain.timeout", \.drainTimeout, in: 0...604_800, "Lets tasks go on for so long after SIGTERM"),
+        .bytes("uploads.limit", \.uploadLimit, in: 1...Int.max, "Largest upload"),
+        .seconds(
+            "uploads.lifetime",
+            \.uploadLifetime,
+            in: 60...31_536_000,
+            "Keeps uploads for so long after their last use"
+        ),
+        .bytes("disk.reserve", \.diskReserve, in: 0...Int.max, "Begins no task if less is free on the disk"),
+        .seconds("store.lease", \.lease, in: 1...3600, "Keeps a task for a worker that was not heard of for so long"),
+        .seconds("store.backup-interval", \.backupInterval, in: 1...86400, "Backs up the job store so often"),
+        .integer("jobs.limit", \.jobLimit, in: 1...10_000_000, "number", "Jobs that may wait or run at a time"),
+        .seconds("http.idle-timeout", \.idleTimeout, in: 1...86400, "Closes idle connections after so long"),
+        .list("network.allow", \.allowedAddresses, "address,…", "Private addresses and ranges that webhooks may reach"),
+        .choice(
+            "log.level",
+            \.logLevel,
+            ["trace", "debug", "info", "notice", "warning", "error"],
+            "Lowest level that is logged"
+        ),
+        .choice("log.format", \.logFormat, ["text", "json"], "Form of log lines"),
+    ]
+
+    // MARK: Kinds
+
+    private typealias Path<Value> = WritableKeyPath<ServiceSettings, Value> & Sendable
+
+    private static func text(
+        _ key: String,
+        _ path: any Path<String>,
+        _ value: String,
+        _ help: String,
+        isSecret: Bool = false
+    ) -> Setting {
+        Setting(key: key, value: value, help: help, isSecret: isSecret, isList: false) {
+            settings,
+            texts throws(SettingsError) in
+            settings[keyPath: path] = texts.last ?? ""
+        } show: {
+            [$0[keyPath: path]]
+        }
+    }
+
+    private static func list(_ key: String, _ path: any Path<[String]>, _ value: String, _ help: String) -> Setting {
+        Setting(key: key, value: value, help: help, isSecret: false, isList: true) {
+            settings,
+            texts throws(SettingsError) in
+            settings[keyPath: path] = texts
+        } show: {
+            $0[keyPath: path]
+        }
+    }
+
+    private static func choice(_ key: String, _ path: any Path<String>, _ choices: [String], _ help: String) -> Setting
+    {
+        Setting(key: key, value: choices.joined(separator: "|"), help: help, isSecret: false, isList: false) {
+            settings,
+            texts throws(SettingsError) in
+            let text = texts.last ?? ""
+            guard choices.contains(text) else {
+                throw SettingsError("\(key) is unknown", given: text, allowed: choices.joined(separator: ", "))
+            }
+            settings[keyPath: path] = text
+        } show: {
+            [$0[keyPath: path]]
+        }
+    }
+
+    private static func integer(
+        _ key: String,
+        _ path: any Path<Int>,
+        in range: ClosedRange<Int>,
+        _ value: String,
+        _ help: String,
+        parse: @escaping @Sendable (String) -> Int? = { Int($0) }
+    ) -> Setting {
+        Setting(key: key, value: value, help: help, isSecret: false, isList: false) {
+            settings,
+            texts throws(SettingsError) in
+            let text = texts.last ?? ""
+            guard let number = parse(text), range.contains(number) else {
+                let most = range.upperBound == .max ? "" : " to \(range.upperBound)"
+                throw SettingsError(
+                    "\(key) is not allowed",
+                    given: text,
+                    allowed: "\(value), from \(range.lowerBound)\(most)"
+                )
+            }
+            settings[keyPath: path] = number
+        } show: {
+            ["\($0[keyPath: path])"]
+        }
+    }
+
+    private static func bytes(_ key: String, _ path: any Path<Int>, in range: ClosedRange<Int>, _ help: String)
+        -> Setting
+    {
+        integer(key, path, in: range, "bytes, or with K, M, G or T for powers of 1024", help, parse: byteCount)
+    }
+
+    private static func seconds(
+        _ key: String,
+        _ path: any Path<Double>,
+        in range: ClosedRange<Double>,
+        _ help: String
+    ) -> Setting {
+        Setting(key: key, value: "seconds", help: help, isSecret: false, isList: false) {
+            settings,
+            texts throws(SettingsError) in
+            let text = texts.last ?? ""
+            guard let number = Double(text), range.contains(number) else {
+                throw SettingsError(
+                    "\(key) is not allowed",
+                    given: text,
+                    allowed: "seconds, \(range.lowerBound) to \(range.upperBound)"
+                )
+            }
+            settings[keyPath: path] = number
+        } show: {
+            ["\($0[keyPath: path])"]
+        }
+    }
+
+    /// Parses a number of bytes such as `20G`; `nil` if it is none or does not fit.
+    static func byteCount(_ text: String) -> Int? {
+        guard let last = text.last else { return nil }
+        guard let power = ["K", "M", "G", "T"].firstIndex(of: last.uppercased()) else { return Int(text) }
+        guard let number = Int(text.dropLast()) else { return nil }
+        let (product, overflow) = number.multipliedReportingOverflow(by: 1 << (10 * (power + 1)))
+        return overflow ? nil : product
+    }
+}

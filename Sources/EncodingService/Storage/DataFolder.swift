@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Glibc
+package import HostSystem
+internal import JobStore
+
+/// The folder in which a service keeps everything.
+///
+/// | Path | Holds |
+/// |---|---|
+/// | `jobs.sqlite` | The job store |
+/// | `uploads/ID/` | What a client has sent: `data`, and `info.json` |
+/// | `work/TOKEN/` | What an attempt at a task writes, until it is published |
+/// | `results/JOB/TASK/` | What a task has published, in one step |
+/// | `logs/JOB.log` | What the programs of a job have said |
+/// | `unknown/JOB/` | Results and logs of jobs that the store lost when it went back to its backup |
+/// | `keys.json`, `presets/` | Keys of clients; settings by name |
+/// | `state/` | What workers know of devices |
+package struct DataFolder: Sendable, Hashable {
+    /// The folder.
+    package let path: String
+
+    /// Makes the folder with its parts, for its owner only.
+    ///
+    /// - Throws: `FileError`.
+    package init(path: String) throws(FileError) {
+        self.path = path
+        for name in ["uploads", "work", "results", "logs", "presets", "state"] {
+            try Files.makeFolder("\(path)/\(name)")
+        }
+    }
+
+    var jobStore: String { "\(path)/jobs.sqlite" }
+    var keys: String { "\(path)/keys.json" }
+    var deliveries: String { "\(path)/deliveries.sqlite" }
+    var webhookSecret: String { "\(path)/webhooks.key" }
+    var linkKey: String { "\(path)/links.key" }
+    var presets: String { "\(path)/presets" }
+    var state: String { "\(path)/state" }
+    var uploads: String { "\(path)/uploads" }
+
+    var previews: String { "\(path)/work/previews" }
+
+    func upload(_ id: String) -> String { "\(uploads)/\(id)" }
+    func work(_ token: AttemptToken) -> String { "\(path)/work/\(token.rawValue)" }
+    func results(_ job: JobID) -> String { "\(path)/results/\(job)" }
+    func results(_ task: TaskID) -> String { "\(results(task.job))/\(task.index)" }
+    func log(_ job: JobID) -> String { "\(path)/logs/\(job).log" }
+
+    /// Removes what attempts have left. None may run.
+    func removeWork() throws(FileError) {
+        for name in try Files.names(in: "\(path)/work") { try Files.remove("\(path)/work/\(name)") }
+    }
+
+    /// Moves the results and the log of a job to where nothing removes them.
+    ///
+    /// - Returns: The folder.
+    func setAside(_ job: JobID) throws(FileError) -> String {
+        let folder = "\(path)/unknown/\(job)"
+        try Files.makeFolder(folder)
+        for (from, name) in [(results(job), "results"), (log(job), "log")] where try Files.status(from) != nil {
+            guard rename(from, "\(folder)/\(name)") == 0 else { throw FileError("rename", from) }
+        }
+        return folder
+    }
+
+    /// The jobs of which there are results or a log.
+    func jobsWithFiles() throws(FileError) -> Set<JobID> {
+        let names = try Files.names(in: "\(path)/results") + Files.names(in: "\(path)/logs").map { $0.removing(".log") }
+        return Set(names.compactMap(JobID.init(rawValue:)))
+    }
+
+    /// Removes all files of a job that was deleted.
+    func removeFiles(of job: JobID) throws(FileError) {
+        try Files.remove(results(job))
+        try Files.remove(log(job))
+    }
+}
+
+extension String {
+    /// The text without an ending, if it has it.
+    fileprivate func removing(_ ending: String) -> String { hasSuffix(ending) ? String(dropLast(ending.count)) : self }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import JobExecution
+internal import Logging
+internal import ServiceAPI
+internal import Synchronization
+
+/// Runs `vatoolbox` in processes that can do nothing but their work.
+struct ConfinedRunner: CommandRunning {
+    let host: ProcessHost
+    /// The path of the program.
+    let program: String
+    /// The variables that it gets.
+    let environment: [String: String]
+    /// The folder where its processes share what they know of devices.
+    let state: String
+    let stallTimeout: Double
+    let memory: Int
+    let logger: Logger
+    private let hasToldLimitations = OnceFlag()
+
+    init(
+        host: ProcessHost,
+        program: String,
+        environment: [String: String],
+        state: String,
+        stallTimeout: Double,
+        memory: Int,
+        logger: Logger
+    ) {
+        self.host = host
+        self.program = program
+        self.environment = environment
+        self.state = state
+        self.stallTimeout = stallTimeout
+        self.memory = memory
+        self.logger = logger
+    }
+
+    /// The most that a command can print.
+    private static let largestDocument = 32 << 20
+
+    func run(
+        _ command: WorkerCommand,
+        onProgress: @escaping @Sendable (CommandProgress) -> Void,
+        onLogLine: @escaping @Sendable (String) -> Void
+    ) async throws -> CommandResult {
+        var confined = ConfinedCommand(
+            program,
+            command.arguments + (command.tellsProgress ? ["--progress", ConfinedCommand.progressPath] : []),
+            environment: environment.merging(["VATOOLBOX_STATE": state]) { $1 },
+            otherPrograms: ConfinedCommand.helpers(besides: program),
+            readable: command.readable,
+            writable: command.writable + [state],
+            devices: true,
+            output: .captured(limit: Self.largestDocument),
+            cancellation: .immediate
+        )
+        if let streams = command.streams {
+            confined.input = .descriptor(streams.input)
+            confined.output = .descriptor(streams.output)
+        }
+        if command.tellsProgress, command.canStall { confined.limits.stallTimeout = .seconds(stallTimeout) }
+        if let limit = command.timeLimit { confined.limits.timeLimit = .seconds(limit) }
+        if memory > 0 { confined.limits.memory = UInt64(memory) }
+        let lines = CollectedLines(limit: command.streams == nil ? 0 : Self.largestDocument)
+        let result = try await host.run(confined) { progress in
+            onProgress(
+                CommandProgress(
+                    phase: progress.phase,
+                    elapsed: progress.elapsed,
+                    time: progress.time,
+                    expectedDuration: progress.expectedDuration,
+                    framesOut: progress.framesOut,
+                    bytes: progress.bytes
+                )
+            )
+        } onLogLine: {
+            lines.append($0)
+            onLogLine($0)
+        }
+        if !result.limitations.isEmpty, hasToldLimitations.set() {
+            logger.warning(
+                "the kernel, or the container, does not confine workers completely",
+                metadata: ["missing": "\(result.limitations.joined(separator: "; "))"]
+            )
+        }
+        try Task.checkCancellation()
+        return CommandResult(
+            exit: exit(result),
+            document: command.streams == nil ? result.output : lines.bytes,
+            lastLines: result.lastLines
+        )
+    }
+
+    private func exit(_ result: ExecutionResult) -> CommandExit {
+        switch (result.interruption, result.ending) {
+        case (.stalled, _): .stalled(stallTimeout)
+        case (.memoryLimit, _): .tooMuchMemory(memory)
+        case (.timeLimit, _): .tooLate
+        case (.processLimit, _): .tooManyProcesses
+        case (_, .exited(let status)): .status(status)
+        case (_, .killed(let signal)): .signal(Self.name(ofSignal: signal))
+        }
+    }
+
+    private static func name(ofSignal signal: Int32) -> String {
+        let names: [Int32: String] = [
+            4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM",
+            31: "SIGSYS",
+        ]
+        return names[signal] ?? "signal \(signal)"
+    }
+}
+
+/// Something that is told once.
+private final class OnceFlag: Sendable {
+    private let isSet = Mutex(false)
+
+    /// Whether it was not set before.
+    func set() -> Bool {
+        isSet.withLock { isSet in
+            defer { isSet = true }
+            return !isSet
+        }
+    }
+}
+
+/// Lines of text, up to a number of bytes.
+private final class CollectedLines: Sendable {
+    private let limit: Int
+    private let state = Mutex<[UInt8]>([])
+
+    init(limit: Int) { self.limit = limit }
+
+    func append(_ line: String) {
+        state.withLock { bytes in
+            guard bytes.count + line.utf8.count < limit else { return }
+            bytes += Array(line.utf8) + [UInt8(ascii: "\n")]
+        }
+    }
+
+    var bytes: [UInt8] { state.withLock { $0 } }
+}

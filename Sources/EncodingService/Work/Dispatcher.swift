@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Glibc
+internal import HostSystem
+internal import JobStore
+internal import Logging
+internal import ServiceAPI
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// Gives the tasks of a job store to workers of this machine: renews what runs, tends the store, claims what is next.
+actor Dispatcher {
+    private let store: any JobStore
+    private let runner: TaskRunner
+    private let data: DataFolder
+    private let uploads: UploadStore
+    private let changes: ChangeSignal
+    private let logger: Logger
+    private nonisolated let settings: ServiceSettings
+    private nonisolated let node: String
+    nonisolated let most: Int
+    private var running: [AttemptToken: Running] = [:]
+    private var isDraining = false
+    private var isStopping = false
+    private var lastRenewal = -Double.infinity
+    private var lastUpkeep = -Double.infinity
+    private var lastBackup = Clock.monotonic
+    private var isDiskLow = false
+    /// Since an attempt has found the disk full: tasks begin again when there is more space than then, or at a time.
+    private var shortage: Shortage?
+    private var storeFailure: String?
+    private let wake = ChangeSignal()
+
+    private struct Shortage {
+        var free: Int64
+        var end: Double
+    }
+
+    private struct Running {
+        var claim: Claim
+        /// Whether it takes one of the places for tasks.
+        var isTask = true
+        var work: Task<TaskRunner.Outcome, Never>
+    }
+
+    init(
+        store: any JobStore,
+        runner: TaskRunner,
+        data: DataFolder,
+        uploads: UploadStore,
+        changes: ChangeSignal,
+        settings: ServiceSettings,
+        node: String,
+        logger: Logger
+    ) {
+        self.store = store
+        self.runner = runner
+        self.data = data
+        self.uploads = uploads
+        self.changes = changes
+        self.settings = settings
+        self.node = node
+        self.logger = logger
+        let processors = max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
+        most = settings.workers > 0 ? settings.workers : max(processors / 2, 1)
+    }
+
+    // MARK: State
+
+    /// How a node does.
+    struct Status: Sendable, Hashable {
+        var isDraining: Bool
+        var isDiskLow: Bool
+        var running: Int
+        var most: Int
+        /// Why the store cannot be used now.
+        var storeFailure: String?
+    }
+
+    var status: Status {
+        Status(
+            isDraining: isDraining || isStopping,
+            isDiskLow: isDiskLow,
+            running: running.count,
+            most: most,
+            storeFailure: storeFailure
+        )
+    }
+
+    /// Stops claiming, or begins again. What runs goes on.
+    func setDraining(_ value: Bool) {
+        isDraining = value
+        logger.notice(
+            value ? "this node drains" : "this node takes tasks again",
+            metadata: ["running": "\(running.count)"]
+        )
+        wake.send()
+    }
+
+    /// Looks at once whether there is something to do.
+    nonisolated func poke() { wake.send() }
+
+    /// Looks at once whether attempts were cancelled.
+    func renewNow() {
+        lastRenewal = -.infinity
+        wake.send()
+    }
+
+    /// What is asked of the store.
+    nonisolated func request(offering offer: Demand = Demand(), in queues: Set<String> = []) -> ClaimRequest {
+        ClaimRequest(worker: "\(workerPrefix)\(getpid())", offer: offer, lease: lease, queues: queues)
+    }
+
+    /// Keeps the lease of an attempt that somebody else has claimed, and cancels its work if it is lost or cancelled.
+    func adopt(_ claim: Claim, _ work: Task<Void, Never>) {
+        let watched = Task {
+            await withTaskCancellationHandler {
+                await work.value
+            } onCancel: {
+                work.cancel()
+            }
+            return TaskRunner.Outcome.ended
+        }
+        running[claim.token] = Running(claim: claim, isTask: false, work: watched)
+        Task {
+            self.ended(claim.token, await watched.value)
+        }
+    }
+
+    private var taskCount: Int { running.values.count(where: \.isTask) }
+
+    // MARK: Work
+
+    /// Sets right what an earlier process has left: attempts in doubt, tasks of workers that are gone, files.
+    ///
+    /// The store and its folder belong to this process alone, so no worker of the store is alive, whatever the name of its
+    /// node: a container has another one with each start.
+    ///
+    /// - Parameter isRestored: Whether the store has gone back to its backup. Then it does not know all jobs whose results
+    ///   are there, and these are kept.
+    func recover(isRestored: Bool) async throws {
+        for attempt in try await store.unsettledAttempts() {
+            let isPublished = try Publication.published(attempt.task, in: data)?.token == attempt.token
+            try await store.settle(attempt.token, wasPublished: isPublished)
+            logger.notice(
+                "an attempt in doubt is settled",
+                metadata: ["task": "\(attempt.task)", "published": "\(isPublished)"]
+            )
+        }
+        let count = try await store.releaseAll(ofWorkersNamed: "")
+        if count > 0 { logger.notice("tasks go on that ran when the service ended", metadata: ["count": "\(count)"]) }
+        do throws(FileError) { try data.removeWork() } catch {
+            logger.error("files of earlier attempts cannot be removed", metadata: ["error": "\(error)"])
+        }
+        try await removeUnknownFiles(isRestored: isRestored)
+    }
+
+    private nonisolated var workerPrefix: String { "\(node)/" }
+    /// Removes the files of jobs that were being deleted when the service ended.
+    private func removeUnknownFiles(isRestored: Bool) async throws {
+        for id in try data.jobsWithFiles() where try await !isKnown(id) {
+            guard isRestored else {
+                try data.removeFiles(of: id)
+                continue
+            }
+            let folder = try data.setAside(id)
+            logger.warning(
+                "results of a job that the backup does not know are kept aside",
+                metadata: ["job": "\(id)", "folder": "\(folder)"]
+            )
+        }
+    }
+
+    private func isKnown(_ id: JobID) async throws(StoreError) -> Bool {
+        do {
+            _ = try await store.job(id)
+            return true
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return false
+        }
+    }
+
+    /// Works until the service is to end: then tasks may go on for the time of the settings, and are given back.
+    func run() async {
+        await withGracefulShutdownHandler {
+            await loop()
+        } onGracefulShutdown: {
+            Task { await self.stop() }
+        }
+    }
+
+    private func stop() {
+        isStopping = true
+        logger.notice("the service ends when its tasks have ended", metadata: ["running": "\(running.count)"])
+        wake.send()
+    }
+
+    private func loop() async {
+        let wakeups = wake.changes()
+        let timer = Task { [wake] in
+            while !Task.isCancelled {
+                try? await Task.sleep(for: .milliseconds(500))
+                wake.send()
+            }
+        }
+        defer { timer.cancel() }
+        var end: Double?
+        wake.send()
+        for await _ in wakeups {
+            if Task.isCancelled { break }
+            await step()
+            guard isStopping else { continue }
+            if running.isEmpty { break }
+            let limit = end ?? Clock.monotonic + settings.drainTimeout
+            end = limit
+            if Clock.monotonic >= limit { break }
+        }
+        for entry in running.values { entry.work.cancel() }
+        for entry in running.values { _ = await entry.work.value }
+        await backUp()
+    }
+
+    private func step() async {
+        let now = Clock.monotonic
+        do throws(StoreError) {
+            if now - lastUpkeep >= upkeepInterval {
+                // What runs here is heard of before anything is taken from workers that were not. If this process was
+                // frozen in between, or the store is slow, that waits for the next step.
+                let begin = Clock.monotonic
+                try await renew(begin)
+                if Clock.monotonic - begin < settings.lease / 2 { try await tend(now) }
+            } else if now - lastRenewal >= upkeepInterval {
+                try await renew(now)
+            }
+            try await claim()
+            if storeFailure != nil { logger.notice("the job store is back") }
+            storeFailure = nil
+        } catch {
+            if storeFailure == nil { logger.error("the job store cannot be used", metadata: ["error": "\(error)"]) }
+            storeFailure = "\(error)"
+        }
+    }
+
+    private var upkeepInterval: Double { min(1, settings.lease / 4) }
+    /// How long tasks wait at most after one has found the disk full.
+    private static let shortageLimit = 60.0
+    private nonisolated var lease: Duration { .seconds(settings.lease) }
+
+    private func renew(_ now: Double) async throws(StoreError) {
+        lastRenewal = now
+        guard !running.isEmpty else { return }
+        let heartbeats = running.keys.map { token in
+            Heartbeat(token, progress: runner.progress.progress(of: token)?.json.text)
+        }
+        for (token, renewal) in try await store.renew(heartbeats, for: lease) where renewal != .continues {
+            running[token]?.work.cancel()
+        }
+    }
+
+    private func tend(_ now: Double) async throws(StoreError) {
+        lastUpkeep = now
+        let report = try await store.tend()
+        if !report.isEmpty { changes.send() }
+        for token in report.lost { logger.warning("an attempt was lost", metadata: ["attempt": "\(token.rawValue)"]) }
+        for id in report.expired {
+            try await store.delete(id)
+            await removeFiles(of: id)
+        }
+        _ = await uploads.removeExpired()
+        if now - lastBackup >= settings.backupInterval {
+            lastBackup = now
+            await backUp()
+        }
+    }
+
+    private func backUp() async {
+        guard let store = store as? SQLiteJobStore else { return }
+        do throws(StoreError) { try await store.backUp() } catch {
+            logger.error("the job store cannot be backed up", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func removeFiles(of id: JobID) async {
+        do { try await FileWork.run { [data] in try data.removeFiles(of: id) } } catch {
+            logger.error("the files of a job cannot be removed", metadata: ["job": "\(id)", "error": "\(error)"])
+        }
+    }
+
+    private func claim() async throws(StoreError) {
+        guard !isDraining, !isStopping, taskCount < most, checkDisk() else { return }
+        while taskCount < most {
+            guard let claim = try await store.claim(request()) else { return }
+            let work = Task { [runner] in await runner.run(claim) }
+            running[claim.token] = Running(claim: claim, work: work)
+            Task {
+                self.ended(claim.token, await work.value)
+            }
+            changes.send()
+        }
+    }
+
+    private func ended(_ token: AttemptToken, _ outcome: TaskRunner.Outcome) {
+        running[token] = nil
+        if outcome == .lackedSpace, let free = try? Files.space(data.path).free {
+            shortage = Shortage(free: free, end: Clock.monotonic + Self.shortageLimit)
+        }
+        wake.send()
+    }
+
+    private func checkDisk() -> Bool {
+        let free = (try? Files.space(data.path).free) ?? 0
+        if let shortage, free > shortage.free || Clock.monotonic > shortage.end { self.shortage = nil }
+        let isLow = free < Int64(settings.diskReserve) || shortage != nil
+        if isLow != isDiskLow {
+            logger.log(
+                level: isLow ? .error : .notice,
+                isLow ? "the disk is nearly full: no task begins" : "the disk has space again",
+                metadata: ["free": "\(free)", "reserve": "\(settings.diskReserve)"]
+            )
+        }
+        isDiskLow = isLow
+        return !isLow
+    }
+}
+
+extension Dispatcher: Service {}

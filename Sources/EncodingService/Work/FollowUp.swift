@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import JobStore
+internal import Logging
+internal import ServiceAPI
+internal import ServiceLifecycle
+
+/// Does what follows from the events of jobs: keeps the uploads that they need.
+actor FollowUp: Service {
+    private let store: any JobStore
+    private let uploads: UploadStore
+    private let changes: ChangeSignal
+    private let logger: Logger
+    /// The last event that was dealt with.
+    private var number: Int64 = 0
+
+    init(store: any JobStore, uploads: UploadStore, changes: ChangeSignal, logger: Logger) {
+        self.store = store
+        self.uploads = uploads
+        self.changes = changes
+        self.logger = logger
+    }
+
+    /// Finds out what the jobs need that have not ended. Events count from here on.
+    func begin() async throws(StoreError) {
+        number = try await store.lastEventNumber()
+        var position: Int64?
+        repeat {
+            let jobs = try await store.jobs(JobFilter(states: [.waiting, .running]), before: position, limit: 1000)
+            for job in jobs { await retain(try await store.job(job.id)) }
+            position = jobs.count == 1000 ? jobs.last?.position : nil
+        } while position != nil
+    }
+
+    func run() async throws {
+        for await _ in changes.changes(orEvery: .seconds(1)).cancelOnGracefulShutdown() {
+            do throws(StoreError) {
+                while true {
+                    let events = try await store.events(after: number, of: nil, limit: 1000)
+                    for event in events {
+                        await follow(event)
+                        number = event.number
+                    }
+                    if events.count < 1000 { break }
+                }
+            } catch {
+                logger.error("events cannot be read", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    private func follow(_ event: JobEvent) async {
+        guard case .job(let state) = event.kind else { return }
+        if state.isFinal {
+            await uploads.release(by: event.job)
+        } else if state == .waiting, let record = try? await store.job(event.job) {
+            // It may have been retried.
+            await retain(record)
+        }
+    }
+
+    private func retain(_ record: JobRecord) async {
+        guard !record.job.state.isFinal, let task = record.tasks.first,
+            let upload = JobPlanner.upload(ofPayload: task.draft.payload)
+        else { return }
+        await uploads.retain(upload, by: record.job.id)
+    }
+}

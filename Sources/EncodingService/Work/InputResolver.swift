@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import CLinux
+internal import Glibc
+internal import HostSystem
+internal import ServiceAPI
+
+/// Finds the files of inputs.
+struct InputResolver: Sendable {
+    let uploads: UploadStore
+    /// Folders by the names that requests use.
+    let roots: [String: String]
+
+    /// Checks the input of a request.
+    ///
+    /// - Returns: The ID of the upload that it names; `nil` if it names none.
+    /// - Throws: `APIError`.
+    func resolve(_ input: Input) async throws -> String? {
+        if let upload = input.upload { return try await uploads.file(upload, field: "/input/upload").id }
+        if let path = input.path {
+            _ = try await FileWork.run { [self] in try mediaFile(path) }
+        } else {
+            throw APIError(
+                .invalidRequest,
+                "This service fetches no files",
+                field: "/input/url",
+                value: input.url.map(JSONValue.string),
+                allowed: "an upload, or a path below a media root"
+            )
+        }
+        return nil
+    }
+
+    /// The file of an input that was checked.
+    ///
+    /// - Parameter upload: The ID of the upload.
+    func file(of input: Input, upload: String?) async throws -> String {
+        if let id = upload {
+            guard let path = await uploads.path(ofID: id) else {
+                throw APIError(
+                    .gone,
+                    "The upload of this job is not there any more",
+                    field: "/input/upload",
+                    value: .string(id)
+                )
+            }
+            return path
+        }
+        return try await FileWork.run { [self] in try mediaFile(input.path ?? "") }
+    }
+
+    /// Returns the real path of a file below a media root. Neither `..` nor links lead out of it.
+    private func mediaFile(_ text: String) throws -> String {
+        func refused(_ reason: String, _ allowed: String) -> APIError {
+            APIError(.notFound, reason, field: "/input/path", value: .string(text), allowed: allowed)
+        }
+        let names = roots.keys.sorted().map { "\($0)/…" }.joined(separator: ", ")
+        guard let slash = text.firstIndex(of: "/"), let root = roots[String(text[..<slash])] else {
+            throw refused(
+                "There is no such media root",
+                names.isEmpty ? "no path: the service has no media roots" : names
+            )
+        }
+        let path = String(text[text.index(after: slash)...])
+        guard !path.isEmpty, !path.utf8.contains(0) else { throw refused("The path names no file", names) }
+        let folder = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw FileError("open", root) }
+        defer { close(folder) }
+        let file = linux_open_beneath(folder, path, 1)
+        guard file >= 0 else {
+            switch errno {
+            case EXDEV: throw refused("The path leads out of its media root", "a file below \(text[...slash])")
+            case EACCES: throw refused("The service may not read this file", "a file that user \(getuid()) may read")
+            default: throw refused("There is no such file", "a file below \(text[...slash])")
+            }
+        }
+        defer { close(file) }
+        guard Files.size(of: file) != nil else { throw refused("The path names no file", "a regular file") }
+        // Confinement is by path. What it names now is what was opened.
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+        let count = readlink("/proc/self/fd/\(file)", &buffer, buffer.count - 1)
+        guard count > 0 else { throw FileError("readlink", text) }
+        return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

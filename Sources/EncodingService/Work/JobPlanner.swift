@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import JobStore
+internal import ServiceAPI
+
+/// What a job's request means: its tasks, and the commands that do them. Pure values.
+enum JobPlanner {
+    /// The outputs that one task makes, by their indexes in the request: all files together, since their input is decoded
+    /// once, and each playlist alone.
+    static func groups(of request: JobRequest) -> [[Int]] {
+        let files = request.outputs.indices.filter { request.outputs[$0].kind == .file }
+        let others = request.outputs.indices.filter { request.outputs[$0].kind != .file }.map { [$0] }
+        return (files.isEmpty ? [] : [files]) + others
+    }
+
+    /// The tasks of a job.
+    ///
+    /// - Parameter upload: The ID of the upload that it reads; the request may name it otherwise.
+    static func tasks(of request: JobRequest, upload: String?) -> [TaskDraft] {
+        groups(of: request).map { group in
+            TaskDraft(
+                kind: "encode",
+                payload: payload(outputs: group, upload: upload),
+                cost: Double(group.count),
+                retries: RetryPolicy(mostFailures: request.attempts)
+            )
+        }
+    }
+
+    private static func payload(outputs: [Int], upload: String?) -> String {
+        var payload: JSONObject = ["outputs": .array(outputs.map { .integer(Int64($0)) })]
+        payload["upload"] = upload.map(JSONValue.string)
+        return JSONValue.object(payload).text
+    }
+
+    /// The ID of the upload that a task reads, from its payload.
+    static func upload(ofPayload payload: String) -> String? {
+        (try? JSONValue(parsing: payload))?["upload"]?.string
+    }
+
+    /// The outputs of a task, from its payload.
+    static func outputs(ofPayload payload: String) -> [Int] {
+        guard let value = try? JSONValue(parsing: payload), case .array(let items)? = value["outputs"] else {
+            return []
+        }
+        return items.compactMap { if case .integer(let number) = $0 { Int(number) } else { nil } }
+    }
+
+    /// The arguments of the command for a task.
+    ///
+    /// - Parameters:
+    ///   - outputs: The indexes of its outputs.
+    ///   - input: The path of the input, which begins with `/`.
+    ///   - folder: The folder of the outputs.
+    ///   - avoidsHardware: Whether only the CPU is used, because the attempt before was lost on a GPU.
+    static func arguments(
+        of request: JobRequest,
+        outputs: [Int],
+        input: String,
+        folder: String,
+        avoidsHardware: Bool = false
+    ) -> [String] {
+        if let index = outputs.first, request.outputs[index].kind.isPictures {
+            return pictureArguments(of: request, request.outputs[index], input: input, folder: folder)
+        }
+        var arguments = ["encode", input, "--json", "--quiet"]
+        let source = request.input
+        arguments.add("--start", source.start)
+        arguments.add("--duration", source.duration)
+        arguments.add("--input-format", source.format)
+        arguments.add("--input-fps", source.frameRate)
+        if source.deinterlace != .auto { arguments.add("--deinterlace", source.deinterlace.rawValue) }
+        arguments.add("--device", avoidsHardware && !request.requireHardware ? "software" : request.device)
+        if request.requireHardware { arguments.append("--require-hardware") }
+        for index in outputs { arguments += outputArguments(request.outputs[index], folder: folder) }
+        return arguments
+    }
+
+    /// The command that makes pictures: `thumbnails`.
+    private static func pictureArguments(
+        of request: JobRequest,
+        _ output: Output,
+        input: String,
+        folder: String
+    ) -> [String] {
+        var arguments = ["thumbnails", input, "--json", "--quiet"]
+        arguments.add("--start", request.input.start)
+        arguments.add("--duration", request.input.duration)
+        arguments.add("--input-format", request.input.format)
+        arguments.add("--every", output.interval)
+        if output.interval == nil { arguments.add("--count", defaultPictureCount) }
+        arguments.add("--width", output.width)
+        return arguments + ["-o", "\(folder)/\(output.name)"]
+    }
+
+    /// How many pictures there are if their interval is not stated.
+    private static let defaultPictureCount = 100
+
+    private static func outputArguments(_ output: Output, folder: String) -> [String] {
+        var arguments = ["-o", "\(folder)/\(output.name)"]
+        if let limit = output.verifyPSNR {
+            arguments.add("--verify-psnr", limit)
+        } else {
+            arguments.append("--verify")
+        }
+        return arguments + mediaArguments(output)
+    }
+
+    /// How video and sound of an output are encoded.
+    static func mediaArguments(_ output: Output) -> [String] {
+        var arguments: [String] = []
+        let video = output.video
+        if video.codec != .auto { arguments.add("--codec", video.codec.rawValue) }
+        if output.ladder.isEmpty {
+            arguments.add("--bitrate", video.bitRate)
+            if video.width != nil || video.height != nil {
+                let (width, height) = (video.width.map(String.init), video.height.map(String.init))
+                arguments.add("--size", "\(width ?? "")x\(height ?? "")")
+            }
+        } else {
+            let rungs = output.ladder.map { rung in "\(rung.height)p" + (rung.bitRate.map { ":\($0)" } ?? "") }
+            arguments.add("--ladder", rungs.joined(separator: ","))
+        }
+        arguments.add("--peak-bitrate", video.peakBitRate)
+        arguments.add("--crf", video.quality)
+        if video.scaling != .fit { arguments.add("--fit", video.scaling == .fill ? "aspect-fill" : "stretch") }
+        arguments.add("--fps", video.frameRate)
+        arguments.add("--preset", video.preset?.rawValue)
+        arguments.add("--tune", video.tune?.rawValue)
+        arguments.add("--profile", video.profile?.rawValue)
+        if let seconds = video.keyFrameInterval { arguments.add("--keyframe-interval", "\(seconds)s") }
+        arguments.add("--b-frames", video.bFrames)
+        arguments.add("--bit-depth", video.bitDepth?.word)
+        arguments.add("--chroma", video.chroma?.rawValue)
+        let audio = output.audio
+        if audio.codec != .auto { arguments.add("--audio", audio.codec.rawValue) }
+        arguments.add("--audio-bitrate", audio.bitRate)
+        arguments.add("--audio-channels", audio.channels.map { layouts[$0 - 1] })
+        arguments.add("--audio-rate", audio.sampleRate)
+        arguments.add("--audio-loudness", audio.loudness)
+        if output.fragmented { arguments.append("--fragmented") }
+        arguments.add("--segment-duration", output.segmentDuration)
+        if output.kind == .hls, output.segmentFormat != .fmp4 {
+            arguments.add("--segment-format", output.segmentFormat.rawValue)
+        }
+        if output.dash { arguments.append("--dash") }
+        return arguments
+    }
+
+    /// The layouts of 1 to 8 channels.
+    private static let layouts = ["mono", "stereo", "3.0", "4.0", "5.0", "5.1", "6.1", "7.1"]
+
+    /// How an attempt ends whose command has ended.
+    ///
+    /// - Returns: `nil` if its outputs may be published.
+    static func failure(of request: JobRequest, _ ended: CommandResult) -> Failure? {
+        let document = ended.json
+        switch ended.exit {
+        case .status(0): return nil
+        case .status(3) where request.damagedInput == .accept: return nil
+        case .status(3):
+            return Failure(
+                code: "damaged-input",
+                message: "a part of the input could not be read or decoded: \(problems(document))",
+                isRetriable: false,
+                details: JSONValue.object([
+                    "remedies": ["send the input again, or set damagedInput to \"accept\""],
+                    "problems": document?["problems"] ?? .null,
+                ]).text
+            )
+        case .status(let status):
+            let error = document?["error"]
+            let isLackOfSpace = error?["callStatus"]?.integer.map { fullDisk.contains($0) } ?? false
+            let code = isLackOfSpace ? "insufficient-storage" : error?["code"]?.string ?? "command-failed"
+            return Failure(
+                code: code,
+                message: error?["message"]?.string
+                    ?? "the command ended with status \(status): \(ended.lastLines.last ?? "it said nothing")",
+                isRetriable: !permanent.contains(code),
+                details: error?.text
+            )
+        case .signal(let name):
+            return Failure(
+                code: "worker-killed",
+                message: "the process of the task was ended by \(name)",
+                isRetriable: true
+            )
+        case .stalled(let seconds):
+            return Failure(
+                code: "stalled",
+                message: "the task made no progress for \(seconds) seconds",
+                isRetriable: true
+            )
+        case .tooMuchMemory(let bytes):
+            return Failure(
+                code: "out-of-memory",
+                message: "the task took more than \(bytes) bytes of memory",
+                isRetriable: true
+            )
+        case .tooManyProcesses:
+            return Failure(code: "worker-killed", message: "the task started too many processes", isRetriable: false)
+        case .tooLate:
+            return Failure(
+                code: "time-limit",
+                message: "the task took more than \(request.timeLimit ?? 0) seconds",
+                isRetriable: false
+            )
+        }
+    }
+
+    /// What a command that says that it has succeeded does not show: each output must be there, and verified.
+    ///
+    /// - Parameters:
+    ///   - files: The paths of the files that it has written.
+    ///   - document: What it has printed.
+    static func shortcoming(
+        of request: JobRequest,
+        outputs: [Int],
+        files: [String],
+        _ document: JSONValue?
+    ) -> Failure? {
+        func failure(_ message: String) -> Failure {
+            Failure(code: "verification-failed", message: message, isRetriable: true)
+        }
+        guard let document else { return failure("the command has printed no result") }
+        for index in outputs where request.outputs[index].kind != .thumbnails {
+            guard files.contains(request.outputs[index].name) else {
+                return failure("the output \(request.outputs[index].name) is not there")
+            }
+        }
+        if let file = files.first(where: { file in !outputs.contains { request.outputs[$0].owns(file) } }) {
+            return failure("the command has left a file that belongs to no output: \(file)")
+        }
+        if let index = outputs.first, request.outputs[index].kind.isPictures {
+            return files.contains { $0.hasSuffix(".png") || $0.hasSuffix(".jpg") }
+                ? nil : failure("there is no picture")
+        }
+        let documents = document["outputs"].map(\.elements) ?? [document]
+        let count = outputs.reduce(0) { $0 + max(request.outputs[$1].ladder.count, 1) }
+        guard documents.count == count, documents.allSatisfy({ ($0["verification"]?["frames"]?.integer ?? 0) > 0 })
+        else {
+            return failure("the command has not verified all outputs")
+        }
+        return nil
+    }
+
+    /// ENOSPC and EDQUOT.
+    private static let fullDisk = [28, 122]
+
+    /// Errors that another attempt meets again.
+    private static let permanent: Set<String> = [
+        "usage", "invalid-argument", "unsupported", "malformed-data", "damaged-input",
+    ]
+
+    private static func problems(_ document: JSONValue?) -> String {
+        guard case .array(let items)? = document?["problems"]?["descriptions"], !items.isEmpty else {
+            return "see the problems of the result"
+        }
+        return items.compactMap(\.string).joined(separator: "; ")
+    }
+
+    /// Whether the next attempt leaves GPUs alone: after a process that was lost, which a GPU's driver may have caused.
+    static func avoidsHardware(after failure: Failure?) -> Bool {
+        ["worker-killed", "stalled"].contains(failure?.code)
+    }
+}
+
+/// How the process of a command has ended.
+enum CommandExit: Sendable, Hashable {
+    case status(Int32)
+    case signal(String)
+    case stalled(Double)
+    case tooMuchMemory(Int)
+    case tooLate
+    case tooManyProcesses
+}
+
+extension [String] {
+    /// Adds an option with its value, if there is one.
+    fileprivate mutating func add(_ option: String, _ value: (some CustomStringConvertible)?) {
+        // One argument: a value may begin with a hyphen.
+        if let value { append("\(option)=\(value)") }
+    }
+}
+
+extension OutputKind {
+    /// Whether it consists of pictures.
+    var isPictures: Bool { self == .thumbnails || self == .sprite }
+}
+
+extension Output {
+    /// Whether a file of a task's results is part of this output.
+    func owns(_ path: String) -> Bool {
+        switch kind {
+        case .file: path == name
+        // A playlist has a folder of its name, and may have an `.mpd` beside it.
+        case .hls: path == name || path == "\(stem).mpd" || path.hasPrefix("\(stem)/")
+        case .sprite: path == name || path.hasPrefix("\(stem)-") && !path.contains("/")
+        // One task makes all of them, and nothing else.
+        case .thumbnails: !path.contains("/") && path.hasSuffix(".\(fileExtension)")
+        }
+    }
+}
+
+extension BitDepthChoice {
+    /// As the command reads it.
+    fileprivate var word: String { json.string ?? json.text }
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import HostSystem
+internal import JobStore
+internal import Logging
+internal import MediaTypes
+internal import ServiceAPI
+
+/// What a worker's process is to do.
+struct WorkerCommand: Sendable, Hashable {
+    /// The arguments of the program `vatoolbox`.
+    var arguments: [String]
+    /// Files and folders that it may read.
+    var readable: [String] = []
+    /// Folders that it may write.
+    var writable: [String] = []
+    /// Whether it tells its progress; one that does not advance is ended.
+    var tellsProgress = true
+    /// Whether it is ended if it makes no progress.
+    var canStall = true
+    /// The seconds after which it is ended.
+    var timeLimit: Double?
+    /// Where it reads and writes its media, if not in files. Its document comes by standard error then.
+    var streams: Streams?
+
+    /// Descriptors of the caller, which keeps them.
+    struct Streams: Sendable, Hashable {
+        var input: Int32
+        var output: Int32
+    }
+}
+
+/// Runs the processes of workers.
+protocol CommandRunning: Sendable {
+    /// Runs a command to its end. If the calling task is cancelled, the process is ended, with all that it has started.
+    ///
+    func run(
+        _ command: WorkerCommand,
+        onProgress: @escaping @Sendable (CommandProgress) -> Void,
+        onLogLine: @escaping @Sendable (String) -> Void
+    ) async throws -> CommandResult
+}
+
+/// How a command has ended.
+struct CommandResult: Sendable, Hashable {
+    var exit: CommandExit
+    /// What it has printed.
+    var document: [UInt8]
+    /// The last lines of its standard error.
+    var lastLines: [String] = []
+
+    /// The document, if it is one.
+    var json: JSONValue? { try? JSONValue(parsing: document) }
+}
+
+/// Does one attempt at a task: from the claim to the published result.
+struct TaskRunner: Sendable {
+    let store: any JobStore
+    let data: DataFolder
+    let inputs: InputResolver
+    let commands: any CommandRunning
+    let progress: LiveProgress
+    let changes: ChangeSignal
+    let attempts: AttemptCounter
+    let logger: Logger
+
+    /// What the node is to know of the end of an attempt.
+    enum Outcome: Sendable, Hashable {
+        case ended
+        /// The disk was full.
+        case lackedSpace
+    }
+
+    /// Does an attempt. It is completed, failed or released when this returns, unless the store is away: then its lease
+    /// ends.
+    func run(_ claim: Claim) async -> Outcome {
+        let token = claim.token
+        var logger = logger
+        logger[metadataKey: "job"] = "\(claim.task.job)"
+        logger[metadataKey: "attempt"] = "\(token.rawValue)"
+        logger.info("attempt begins", metadata: ["task": "\(claim.task.index)", "number": "\(claim.number)"])
+        defer {
+            progress.remove(token)
+            changes.send()
+        }
+        let end = await attempt(claim, logger)
+        // First the files: whoever sees the end of the attempt sees none of them.
+        try? await FileWork.run { [data] in try Files.remove(data.work(token)) }
+        switch end {
+        case .published: attempts.add("succeeded")
+        case .failed(let failure) where failure.code == Self.lackOfSpace:
+            attempts.add("released")
+            // Not the fault of the job, which waits for space, unless it has done so too often: it may need more than
+            // there is.
+            if claim.number > Self.mostShortages {
+                await fail(token, failure, logger)
+            } else {
+                await release(token, logger)
+            }
+            return .lackedSpace
+        case .failed(let failure):
+            attempts.add("failed")
+            await fail(token, failure, logger)
+        case .cancelled:
+            attempts.add("released")
+            await release(token, logger)
+        case .refused(let error):
+            attempts.add("lost")
+            await settle(claim, error, logger)
+        }
+        return .ended
+    }
+
+    private static let lackOfSpace = "insufficient-storage"
+    /// The number of attempts after which a job fails that finds the disk full.
+    private static let mostShortages = 20
+
+    /// How an attempt has ended, which the store is to be told unless the result is published.
+    private enum End {
+        case published
+        case failed(Failure)
+        case cancelled
+        case refused(StoreError)
+    }
+
+    private func attempt(_ claim: Claim, _ logger: Logger) async -> End {
+        do {
+            if let published = try await FileWork.run({ [data] in try Publication.published(claim.task, in: data) }) {
+                // The store has gone back to its backup, which does not know that this was done.
+                try await store.complete(claim.token, result: published.result, intent: "{}") {}
+                logger.notice("the result was there", metadata: ["by": "\(published.token.rawValue)"])
+            } else {
+                try await work(claim, logger)
+            }
+            return .published
+        } catch let error as StoreError {
+            return .refused(error)
+        } catch let failure as TaskFailure {
+            return .failed(failure.failure)
+        } catch {
+            return Task.isCancelled ? .cancelled : .failed(Self.failure(of: error))
+        }
+    }
+
+    private func work(_ claim: Claim, _ logger: Logger) async throws {
+        let token = claim.token
+        let request = try JobRequest.decode(json: Array(claim.request.utf8))
+        let outputs = JobPlanner.outputs(ofPayload: claim.draft.payload)
+        let folder = data.work(token)
+        try await FileWork.run { try Files.makeFolder(folder) }
+        let input = try await inputs.file(
+            of: request.input,
+            upload: JobPlanner.upload(ofPayload: claim.draft.payload)
+        )
+        let log = try JobLog(path: data.log(claim.task.job))
+        let command = WorkerCommand(
+            arguments: JobPlanner.arguments(
+                of: request,
+                outputs: outputs,
+                input: input,
+                folder: folder,
+                avoidsHardware: JobPlanner.avoidsHardware(after: claim.lastFailure)
+            ),
+            readable: [input],
+            writable: [folder],
+            timeLimit: request.timeLimit
+        )
+        log.add("attempt \(token.rawValue): vatoolbox \(command.arguments.map(Self.shellWord).joined(separator: " "))")
+        let meter = ProgressMeter()
+        let ended = try await commands.run(command) { [progress, changes] told in
+            if let value = meter.add(told, at: Clock.monotonic, date: Clock.now) {
+                progress.set(token, of: claim.task, value)
+                changes.send()
+            }
+        } onLogLine: {
+            log.add("attempt \(token.rawValue): \($0)")
+        }
+        if let failure = JobPlanner.failure(of: request, ended)?.without(folder) {
+            log.add("attempt \(token.rawValue): \(failure.code): \(failure.message)")
+            throw TaskFailure(failure)
+        }
+        try Task.checkCancellation()
+        progress.set(token, of: claim.task, meter.publishing(date: Clock.now))
+        let files = try await FileWork.run { try ResultFiles.describe(folder) }
+        if let failure = JobPlanner.shortcoming(of: request, outputs: outputs, files: files.map(\.path), ended.json) {
+            throw TaskFailure(failure)
+        }
+        try await check(outputs, of: request, files, ended.json ?? .null, in: folder)
+        let text = TaskResult(files: files, document: ended.json ?? .null).text
+        try await FileWork.run { [data] in try Publication.prepare(token, result: text, in: data) }
+        try await store.complete(token, result: text, intent: "{}") { [data] in
+            try Publication.publish(token, as: claim.task, in: data)
+        }
+        log.add("attempt \(token.rawValue): published \(files.count) files")
+        logger.info("attempt has succeeded", metadata: ["files": "\(files.count)"])
+    }
+
+    /// Looks at the outputs in processes that have not seen the input.
+    private func check(
+        _ outputs: [Int],
+        of request: JobRequest,
+        _ files: [ResultFile],
+        _ document: JSONValue,
+        in folder: String
+    ) async throws {
+        for check in OutputCheck.all(of: request, outputs: outputs, document: document) {
+            let decoded = try await commands.run(check.command(in: folder), onProgress: { _ in }, onLogLine: { _ in })
+            let size = files.first { $0.path == check.path }?.size
+            if let failure = check.finding(size: size, decoded: decoded) { throw TaskFailure(failure.without(folder)) }
+        }
+    }
+
+    // MARK: Ends
+
+    private func fail(_ token: AttemptToken, _ failure: Failure, _ logger: Logger) async {
+        logger.warning("attempt has failed", metadata: ["code": "\(failure.code)", "message": "\(failure.message)"])
+        await tell(logger) { () async throws(StoreError) in try await store.fail(token, failure) }
+    }
+
+    private func release(_ token: AttemptToken, _ logger: Logger) async {
+        logger.info("attempt is given back")
+        await tell(logger) { () async throws(StoreError) in try await store.release(token) }
+    }
+
+    /// What the store has refused or could not do.
+    private func settle(_ claim: Claim, _ error: StoreError, _ logger: Logger) async {
+        switch error.code {
+        case .staleAttempt:
+            logger.notice("attempt has lost its task", metadata: ["error": "\(error)"])
+        case .cancelled:
+            await release(claim.token, logger)
+        case .publishFailed, .unsettled:
+            logger.error("attempt is in doubt", metadata: ["error": "\(error)"])
+            await tell(logger) { () async throws(StoreError) in
+                let isPublished = try? Publication.published(claim.task, in: data)?.token == claim.token
+                // If that cannot be found out, the next start does.
+                if let isPublished { try await store.settle(claim.token, wasPublished: isPublished) }
+            }
+        default:
+            logger.error("the job store has refused an attempt", metadata: ["error": "\(error)"])
+            await tell(logger) { () async throws(StoreError) in
+                try await store.fail(claim.token, Self.failure(of: error))
+            }
+        }
+    }
+
+    private func tell(_ logger: Logger, _ call: () async throws(StoreError) -> Void) async {
+        do throws(StoreError) { try await call() } catch  where error.code == .staleAttempt {
+            logger.notice("attempt had lost its task")
+        } catch {
+            logger.error("the job store cannot be told of the end of an attempt", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private static func failure(of error: any Error) -> Failure {
+        if let error = error as? FileError {
+            return Failure(
+                code: error.isLackOfSpace ? lackOfSpace : "input-output",
+                message: "\(error)",
+                isRetriable: true
+            )
+        }
+        if let error = error as? APIError {
+            return Failure(code: error.code.rawValue, message: error.description, isRetriable: false)
+        }
+        if let error = error as? MediaError {
+            let details: JSONObject = ["remedies": .array(error.remedies.map(JSONValue.string))]
+            return Failure(
+                code: error.code.rawValue,
+                message: error.description,
+                isRetriable: true,
+                details: JSONValue.object(details).text
+            )
+        }
+        return Failure(code: "internal", message: "\(error)", isRetriable: true)
+    }
+
+    /// A word as a shell reads it.
+    private static func shellWord(_ word: String) -> String {
+        let isPlain = word.utf8.allSatisfy { byte in
+            byte > 0x20 && byte < 0x7F && !"\"'\\$`&|;<>()*?[]{}!#~".utf8.contains(byte)
+        }
+        return isPlain && !word.isEmpty ? word : "'\(word.replacing("'", with: "'\\''"))'"
+    }
+}
+
+extension Failure {
+    /// The same without the path of the folder in which the attempt has worked.
+    fileprivate func without(_ folder: String) -> Failure {
+        var failure = self
+        failure.message = message.replacing("\(folder)/", with: "")
+        failure.details = details?.replacing("\(folder)/", with: "")
+        return failure
+    }
+}
+
+/// Ends an attempt with a failure.
+struct TaskFailure: Error {
+    var failure: Failure
+    init(_ failure: Failure) { self.failure = failure }
+}
+
+/// What a task returns, as the job store keeps it.
+struct TaskResult: Sendable, Hashable {
+    var files: [ResultFile]
+    /// What the command has printed.
+    var document: JSONValue
+
+    init(files: [ResultFile], document: JSONValue) {
+        self.files = files
+        self.document = document
+    }
+
+    var text: String {
+        JSONValue.object(["files": .array(files.map(\.json)), "document": document]).text
+    }
+
+    /// Reads a result; `nil` if it is none.
+    init?(text: String?) {
+        guard let text, let value = try? JSONValue(parsing: text), case .array(let items)? = value["files"] else {
+            return nil
+        }
+        files = items.compactMap { try? ResultFile.decode(json: $0, mode: .response) }
+        document = value["document"] ?? .null
+    }
+}

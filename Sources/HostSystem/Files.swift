@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+package import Glibc
+
+/// A call on a file that has failed.
+package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The C function.
+    package var call: String
+    /// The path.
+    package var path: String
+    /// Its `errno`.
+    package var status: Int32
+
+    package init(_ call: String, _ path: String, status: Int32 = errno) {
+        self.call = call
+        self.path = path
+        self.status = status
+    }
+
+    package var description: String { "\(call) of \(path) failed: \(String(cString: strerror(status)))" }
+
+    /// Whether the disk, or the user's share of it, is full.
+    package var isLackOfSpace: Bool { status == ENOSPC || status == EDQUOT || status == EFBIG }
+}
+
+/// Files and folders, by the calls of the system.
+package enum Files {
+    /// Makes a folder and those above it.
+    package static func makeFolder(_ path: String, mode: mode_t = 0o700) throws(FileError) {
+        guard mkdir(path, mode) != 0, errno != EEXIST else { return }
+        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+            throw FileError("mkdir", path)
+        }
+        try makeFolder(String(path[..<slash]), mode: mode)
+        guard mkdir(path, mode) != 0, errno != EEXIST else { return }
+        throw FileError("mkdir", path)
+    }
+
+    /// Returns the names in a folder, sorted; none if it does not exist.
+    package static func names(in path: String) throws(FileError) -> [String] {
+        guard let folder = opendir(path) else {
+            guard errno == ENOENT else { throw FileError("opendir", path) }
+            return []
+        }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Removes a file or a folder with all that it contains, without following links. Nothing there is no error.
+    ///
+    /// A process that is about to end may still write there, and may have taken rights from its folders.
+    package static func remove(_ path: String) throws(FileError) {
+        guard unlink(path) != 0, errno != ENOENT else { return }
+        guard errno == EISDIR || errno == EPERM else { throw FileError("unlink", path) }
+        var removal = FolderRemoval(path)
+        try removal.run()
+    }
+
+    /// What lstat(2) tells.
+    package struct Status: Sendable, Hashable {
+        /// In bytes.
+        package var size: Int
+        package var isFile: Bool
+        package var isFolder: Bool
+        /// The number of names.
+        package var linkCount: Int
+
+        fileprivate init(_ result: stat) {
+            size = Int(result.st_size)
+            isFile = result.st_mode & S_IFMT == S_IFREG
+            isFolder = result.st_mode & S_IFMT == S_IFDIR
+            linkCount = Int(result.st_nlink)
+        }
+    }
+
+    /// Returns what is known of a path, without following links; `nil` if there is nothing.
+    package static func status(_ path: String) throws(FileError) -> Status? {
+        var result = stat()
+        guard lstat(path, &result) == 0 else {
+            guard errno == ENOENT || errno == ENOTDIR else { throw FileError("lstat", path) }
+            return nil
+        }
+        return Status(result)
+    }
+
+    /// The size of an open regular file; `nil` if it is something else.
+    package static func size(of descriptor: Int32) -> Int? {
+        var result = stat()
+        guard fstat(descriptor, &result) == 0 else { return nil }
+        let status = Status(result)
+        return status.isFile ? status.size : nil
+    }
+
+    /// Puts a file or folder onto the disk.
+    package static func sync(_ path: String) throws(FileError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileError("open", path) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw FileError("fsync", path) }
+    }
+
+    /// Reads a small file.
+    ///
+    /// - Returns: `nil` if there is none.
+    package static func read(_ path: String, atMost limit: Int = 16 << 20) throws(FileError) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw FileError("open", path) }
+            return nil
+        }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        while bytes.count < limit {
+            let chunk = [UInt8](unsafeUninitializedCapacity: min(limit - bytes.count, 1 << 16)) { buffer, count in
+                count = max(Glibc.read(descriptor, buffer.baseAddress, buffer.count), 0)
+            }
+            if chunk.isEmpty { break }
+            bytes += chunk
+        }
+        return bytes
+    }
+
+    /// Replaces a file in one step. The content is on the disk when the call returns.
+    package static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
+        let temporary = path + ".new"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileError("open", temporary) }
+        var isComplete = false
+        defer {
+            close(descriptor)
+            if !isComplete { unlink(temporary) }
+        }
+        try write(bytes, to: descriptor, temporary)
+        guard fsync(descriptor) == 0 else { throw FileError("fsync", temporary) }
+        guard rename(temporary, path) == 0 else { throw FileError("rename", temporary) }
+        isComplete = true
+        try sync(folder(of: path))
+    }
+
+    /// Writes everything.
+    package static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(FileError) {
+        let error: FileError? = bytes.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    return FileError("write", path)
+                }
+                rest = rest.dropFirst(count)
+            }
+            return nil
+        }
+        if let error { throw error }
+    }
+
+    /// The folder that a path is in.
+    package static func folder(of path: String) -> String {
+        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
+
+    /// The free bytes for this user and all bytes of the file system of a path.
+    package static func space(_ path: String) throws(FileError) -> (free: Int64, total: Int64) {
+        var result = statvfs()
+        guard statvfs(path, &result) == 0 else { throw FileError("statvfs", path) }
+        let size = Int64(result.f_frsize)
+        return (Int64(clamping: result.f_bavail) * size, Int64(clamping: result.f_blocks) * size)
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import EncodingService
+import Foundation
+import Logging
+import MediaTypes
+
+/// `vatoolbox serve`.
+enum ServeCommand {
+    static func run(_ arguments: [String]) async {
+        if arguments.contains("--help") || arguments.contains("-h") {
+            print(help)
+            exit(0)
+        }
+        let environment = ProcessInfo.processInfo.environment
+        let printsSettings = arguments.contains("--print-config")
+        do {
+            let sources = try await SettingsSources(
+                arguments: arguments.filter { $0 != "--print-config" },
+                environment: environment
+            )
+            if printsSettings {
+                print(sources.description, terminator: "")
+                exit(0)
+            }
+            let settings = sources.settings
+            LoggingSystem.bootstrap { ServiceLogHandler(label: $0, settings: settings) }
+            let service = try await EncodingService(
+                settings: settings,
+                launcher: [ownPath, "confine"],
+                environment: environment,
+                version: PackageVersion.current,
+                logger: Logger(label: "vatoolbox")
+            )
+            try await service.run()
+            exit(0)
+        } catch {
+            fail("\(error)", status: (error as any Error) is SettingsError ? 2 : 1)
+        }
+    }
+
+    private static func fail(_ message: String, status: Int32) -> Never {
+        FileHandle.standardError.write(Data("vatoolbox: error: \(message)\n".utf8))
+        exit(status)
+    }
+
+    /// The path of this program.
+    private static var ownPath: String {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+    }
+
+    private static var help: String {
+        var lines = [
+            "OVERVIEW: Serve encoding jobs over HTTP.",
+            "",
+            "Without settings, the service listens on http://127.0.0.1:8080/, for programs",
+            "of this machine only. SIGTERM lets running tasks end, and begins no other.",
+            "",
+            "USAGE: vatoolbox serve [--config <file>] [settings]",
+            "",
+            "Each setting is a flag, an environment variable, and a key of a YAML file:",
+            "--uploads-limit, VATOOLBOX_SERVICE_UPLOADS_LIMIT, and limit below uploads.",
+            "Flags come first, then the environment, then the file.",
+            "",
+            "SETTINGS:",
+        ]
+        let defaults = ServiceSettings()
+        for setting in Setting.all {
+            lines.append("  \(setting.flag) <\(setting.value)>")
+            let value = setting.help(defaults: defaults)
+            lines.append("                          \(setting.help)\(value)")
+        }
+        lines += [
+            "",
+            "OPTIONS:",
+            "  --config <file>         Read settings from a YAML or JSON file.",
+            "  --print-config          Print the settings, and where they come from.",
+            "  -h, --help              Show help information.",
+        ]
+        return lines.joined(separator: "\n")
+    }
+}

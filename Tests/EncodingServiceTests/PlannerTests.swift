@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import JobStore
+import ServiceAPI
+import Testing
+
+@testable import EncodingService
+
+@Suite struct PlannerTests {
+    private func request(_ outputs: [Output]) -> JobRequest {
+        JobRequest {
+            $0.input.path = "films/a.mov"
+            $0.outputs = outputs
+        }
+    }
+
+    private func output(_ name: String, _ kind: OutputKind = .file) -> Output {
+        Output {
+            $0.name = name
+            $0.kind = kind
+        }
+    }
+
+    private func ended(_ exit: CommandExit, _ document: String = "") -> CommandResult {
+        CommandResult(exit: exit, document: Array(document.utf8), lastLines: ["it broke"])
+    }
+
+    @Test func filesShareATaskAndOthersHaveTheirOwn() {
+        let request = request([output("a.mp4"), output("b.m3u8", .hls), output("c.mkv"), output("d.vtt", .sprite)])
+        #expect(JobPlanner.groups(of: request) == [[0, 2], [1], [3]])
+        let tasks = JobPlanner.tasks(of: request, upload: "u1")
+        #expect(tasks.map { JobPlanner.outputs(ofPayload: $0.payload) } == [[0, 2], [1], [3]])
+        #expect(tasks.allSatisfy { JobPlanner.upload(ofPayload: $0.payload) == "u1" })
+    }
+
+    @Test func aLostAttemptLeavesGPUsAlone() {
+        let request = request([output("a.mp4")])
+        let lost = Failure(code: "stalled", message: "", isRetriable: true)
+        #expect(JobPlanner.avoidsHardware(after: lost))
+        #expect(!JobPlanner.avoidsHardware(after: Failure(code: "unsupported", message: "", isRetriable: false)))
+        let arguments = JobPlanner.arguments(of: request, outputs: [0], input: "/i", folder: "/o", avoidsHardware: true)
+        #expect(arguments.contains("--device=software"))
+        var hardware = request
+        hardware.requireHardware = true
+        let kept = JobPlanner.arguments(of: hardware, outputs: [0], input: "/i", folder: "/o", avoidsHardware: true)
+        #expect(kept.contains("--device=auto") && kept.contains("--require-hardware"))
+    }
+
+    /// Values that begin with a hyphen are values.
+    @Test func noValueBecomesAnOption() {
+        var request = request([output("--help.mp4")])
+        request.input.format = "-x"
+        let arguments = JobPlanner.arguments(of: request, outputs: [0], input: "/i", folder: "/o")
+        #expect(arguments.contains("--input-format=-x"))
+        #expect(arguments.contains("/o/--help.mp4"))
+    }
+
+    @Test func onlyAVerifiedResultIsOne() {
+        let request = request([output("a.mp4")])
+        func shortcoming(_ files: [String], _ document: String?) -> Failure? {
+            JobPlanner.shortcoming(
+                of: request,
+                outputs: [0],
+                files: files,
+                document.flatMap { try? JSONValue(parsing: $0) }
+            )
+        }
+        let verified = #"{"verification": {"frames": 5}}"#
+        #expect(shortcoming(["a.mp4"], verified) == nil)
+        for (files, document) in [
+            (["a.mp4"], nil), ([], verified), (["b.mp4"], verified), (["a.mp4"], "{}"),
+            (["a.mp4"], #"{"verification": null}"#), (["a.mp4"], #"{"verification": {"frames": 0}}"#),
+            (["a.mp4"], #"{"outputs": []}"#), (["a.mp4"], #"{"outputs": [{"verification": {"frames": 5}}, {}]}"#),
+        ] {
+            #expect(shortcoming(files, document)?.code == "verification-failed", "\(files) \(document ?? "none")")
+        }
+    }
+
+    @Test func endsOfCommandsHaveStableCodes() {
+        var request = request([output("a.mp4")])
+        #expect(JobPlanner.failure(of: request, ended(.status(0))) == nil)
+        let damaged = JobPlanner.failure(of: request, ended(.status(3)))
+        #expect(damaged?.code == "damaged-input" && damaged?.isRetriable == false)
+        request.damagedInput = .accept
+        #expect(JobPlanner.failure(of: request, ended(.status(3))) == nil)
+        let error = #"{"error": {"code": "unsupported", "message": "no", "remedies": ["yes"]}}"#
+        let unsupported = JobPlanner.failure(of: request, ended(.status(1), error))
+        #expect(unsupported?.code == "unsupported" && unsupported?.isRetriable == false)
+        #expect(unsupported?.details?.contains("yes") == true)
+        #expect(JobPlanner.failure(of: request, ended(.status(1)))?.message.contains("it broke") == true)
+        #expect(JobPlanner.failure(of: request, ended(.signal("SIGSEGV")))?.isRetriable == true)
+        #expect(JobPlanner.failure(of: request, ended(.stalled(9)))?.code == "stalled")
+        #expect(JobPlanner.failure(of: request, ended(.tooMuchMemory(9)))?.code == "out-of-memory")
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import Foundation
+import HostSystem
+import JobStore
+import ServiceAPI
+import Testing
+
+@testable import EncodingService
+
+/// A file that is removed with the value.
+final class TemporaryFile {
+    let path: String
+
+    init(_ text: String) throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("settings-\(UUID().uuidString)").path
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// A folder that is removed with the value.
+final class TemporaryFolder {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("service-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+@Suite struct StorageTests {
+    @Test(arguments: ["a", "a/b.ts", "show/720p/00001.m4s"])
+    func plainPaths(_ path: String) { #expect(ResultFiles.isPlain(path)) }
+
+    @Test(arguments: ["", "/a", "a/", "a//b", "..", "a/../b", ".published", "a/.b", "./a", "a\0b"])
+    func otherPathsAreNone(_ path: String) { #expect(!ResultFiles.isPlain(path)) }
+
+    @Test func linksAndPipesAreNoResults() throws {
+        let folder = try TemporaryFolder()
+        for plant in ["symlink", "hardlink", "fifo"] {
+            let work = "\(folder.path)/\(plant)"
+            try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: true)
+            let path = "\(work)/film.mp4"
+            switch plant {
+            case "symlink": try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/etc/passwd")
+            case "hardlink":
+                try "x".write(toFile: "\(folder.path)/other", atomically: true, encoding: .utf8)
+                try FileManager.default.linkItem(atPath: "\(folder.path)/other", toPath: path)
+            default: #expect(mkfifo(path, 0o600) == 0)
+            }
+            #expect(throws: FileError.self, "\(plant)") { try ResultFiles.describe(work) }
+            if plant != "hardlink" { #expect(try ResultFiles.open("film.mp4", in: work) == nil) }
+        }
+    }
+
+    @Test func publicationHappensOnce() throws {
+        let folder = try TemporaryFolder()
+        let data = try DataFolder(path: folder.path)
+        let job = try #require(JobID(rawValue: "00000000000000000000000000"))
+        let task = TaskID(job: job, index: 0)
+        let (first, second) = (AttemptToken(rawValue: 1), AttemptToken(rawValue: 2))
+        for token in [first, second] {
+            try Files.makeFolder(data.work(token))
+            try Files.replace("\(data.work(token))/film.mp4", with: [UInt8(token.rawValue)])
+            try Publication.prepare(token, result: "{\"by\": \(token.rawValue)}", in: data)
+        }
+        #expect(try Publication.published(task, in: data) == nil)
+        try Publication.publish(first, as: task, in: data)
+        #expect(throws: FileError.self) { try Publication.publish(second, as: task, in: data) }
+        let published = try #require(try Publication.published(task, in: data))
+        #expect(published.token == first)
+        #expect(published.result == "{\"by\": 1}")
+        #expect(try ResultFiles.open("film.mp4", in: data.results(task))?.size == 1)
+    }
+
+    @Test func byteCounts() {
+        #expect(Setting.byteCount("20G") == 20 << 30)
+        #expect(Setting.byteCount("1k") == 1024)
+        #expect(Setting.byteCount("99999999T") == nil)
+        #expect(Setting.byteCount("") == nil)
+        #expect(Setting.byteCount("x") == nil)
+    }
+
+    @Test(arguments: [("a%20b", "a b"), ("%C3%A9", "é"), ("plain", "plain")])
+    func percentDecoding(_ text: String, _ decoded: String) {
+        #expect(PercentEncoding.decode(text) == decoded)
+        #expect(PercentEncoding.decode(PercentEncoding.encode(decoded)) == decoded)
+    }
+
+    @Test(arguments: ["%", "%2", "%zz", "%ff"])
+    func malformedPercentEncodingIsNone(_ text: String) { #expect(PercentEncoding.decode(text) == nil) }
+
+    @Test func webhookSignaturesAreThoseOfTheSpecification() {
+        // The example of the specification of Standard Webhooks.
+        let signature = WebhookSecrets.signature(
+            secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+            id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
+            timestamp: 1_614_265_330,
+            body: Array(#"{"test": 2432232314}"#.utf8)
+        )
+        #expect(signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+    }
+
+    @Test func webhooksAreRepeatedForMoreThanThreeDays() {
+        var time = 0.0
+        var attempts = 0
+        while attempts < 100 {
+            attempts += 1
+            guard let next = WebhookSender.nextAttempt(after: attempts, at: time, retryAfter: nil, jitter: 0) else {
+                break
+            }
+            #expect(next > time)
+            time = next
+        }
+        #expect(attempts == WebhookSender.pauses.count + 1)
+        #expect(time > 3 * 86_400)
+        #expect(WebhookSender.nextAttempt(after: 1, at: 0, retryAfter: 600, jitter: 0) == 600)
+    }
+}
