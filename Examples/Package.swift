@@ -17,6 +17,11 @@ let vatoolbox: Package.Dependency =
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let sessions = Target.Dependency.product(name: "VAToolbox", package: "vatoolbox")
 let files = Target.Dependency.product(name: "Transcoding", package: "vatoolbox")
+let client = Target.Dependency.product(name: "VAToolboxClient", package: "vatoolbox")
+/// The service, for a program that asks it.
+let service: [Target.Dependency] = [
+    .product(name: "vatoolbox", package: "vatoolbox"), .product(name: "vatoolbox-service", package: "vatoolbox"),
+]
 /// Programs that are built next to those that depend on them, in which GPUs encode and decode.
 let encodingHelper = Target.Dependency.product(name: "vatoolbox-helper", package: "vatoolbox")
 let decodingHelper = Target.Dependency.product(name: "vatoolbox-decoding-helper", package: "vatoolbox")
@@ -41,6 +46,7 @@ let package = Package(
         .executableTarget(name: "Recording", dependencies: [sessions, files, "TestCard"], swiftSettings: strict),
         .executableTarget(name: "LadderToHLS", dependencies: [sessions, files], swiftSettings: strict),
         .executableTarget(name: "LiveSource", dependencies: [sessions, "TestCard"], swiftSettings: strict),
+        .executableTarget(name: "EncodeRemotely", dependencies: [client] + service, swiftSettings: strict),
         // Pictures for the programs.
         .target(name: "TestCard", dependencies: [sessions], swiftSettings: strict),
         // What articles of the documentation show beside the programs; compiled, and not run.
