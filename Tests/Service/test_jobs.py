@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Jobs as clients see them: sent, followed, verified, downloaded."""
+
+import json
+import unittest
+
+from rig import Service, clip, digest, digest_header, file_output, frame_hashes, probe, slow_output, until
+
+
+class JobTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.service = Service("--workers-count", "2")
+        cls.upload = cls.service.upload(clip())["id"]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.service.close()
+
+    def test_file_is_encoded_verified_and_downloaded(self):
+        service = self.service
+        job = service.wait(service.submit(self.upload, file_output()))
+        self.assertEqual(job["state"], "succeeded", job)
+        output = job["outputs"][0]
+        self.assertEqual(output["state"], "succeeded")
+        self.assertEqual(output["verification"]["frames"], 50)
+        self.assertEqual(output["verification"]["comparedFrames"], 50)
+        self.assertEqual(output["encoder"]["codec"], "h264")
+        path = service.file(job["id"], "out.mp4")
+        self.assertEqual(output["files"][0]["sha256"], digest(path))
+        self.assertEqual(output["files"][0]["size"], path.stat().st_size)
+        streams = probe(path)["streams"]
+        self.assertEqual([stream["codec_name"] for stream in streams], ["h264", "aac"])
+        self.assertEqual(streams[0]["nb_read_frames"], "50")
+
+    def test_result_is_that_of_the_command(self):
+        import subprocess
+        from rig import PROGRAMS
+
+        service = self.service
+        job = service.wait(service.submit(self.upload, file_output("same.mkv")))
+        self.assertEqual(job["state"], "succeeded", job)
+        alone = service.folder / "alone.mkv"
+        command = ["encode", str(clip()), "-o", str(alone), "--crf", "30", "--preset", "ultrafast", "--codec", "h264"]
+        subprocess.run([PROGRAMS / "vatoolbox", *command, "--quiet", "--overwrite"], check=True)
+        self.assertEqual(frame_hashes(service.file(job["id"], "same.mkv")), frame_hashes(alone))
+
+    def test_several_outputs_and_a_ladder(self):
+        service = self.service
+        ladder = {"kind": "hls", "name": "show.m3u8", "ladder": [{"height": 180}, {"height": 90}], "dash": True}
+        ladder["video"] = {"preset": "ultrafast", "codec": "h264"}
+        job = service.wait(service.submit(self.upload, file_output(), file_output("small.mkv", width=160, height=90), ladder))
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertEqual([output["state"] for output in job["outputs"]], ["succeeded"] * 3)
+        self.assertEqual(len(job["attempts"]), 2)
+        self.assertEqual(probe(service.file(job["id"], "small.mkv"))["streams"][0]["width"], 160)
+        paths = {file["path"] for file in job["outputs"][2]["files"]}
+        self.assertLessEqual({"show.m3u8", "show.mpd", "show/180p/index.m3u8", "show/90p/index.m3u8"}, paths)
+        # A player reads it over HTTP.
+        found = probe(f"{service.url}/v1/jobs/{job['id']}/files/show.m3u8")
+        self.assertIn("50", [stream.get("nb_read_frames") for stream in found["streams"]])
+
+    def test_events_tell_all_steps_and_go_on_from_the_last_one(self):
+        service = self.service
+        job = service.submit(self.upload)
+        text = service.get(f"/v1/jobs/{job}/events", Accept="text/event-stream").body.decode()
+        types = [line[7:] for line in text.splitlines() if line.startswith("event: ")]
+        expected = ["waiting", "attempt-started", "started", "output-ready", "succeeded"]
+        self.assertEqual([kind for kind in types if kind != "progress"], expected)
+        numbers = [int(line[4:]) for line in text.splitlines() if line.startswith("id: ")]
+        self.assertEqual(numbers, sorted(numbers))
+        rest = service.get(
+            f"/v1/jobs/{job}/events", Accept="text/event-stream", **{"Last-Event-ID": str(numbers[2])}
+        ).body.decode()
+        self.assertEqual([int(line[4:]) for line in rest.splitlines() if line.startswith("id: ")], numbers[3:])
+        listed = service.get(f"/v1/jobs/{job}/events").json["events"]
+        self.assertEqual([event["number"] for event in listed], numbers)
+
+    def test_idempotency_key_gives_the_same_job(self):
+        service = self.service
+        body = {"input": {"upload": self.upload}, "outputs": [file_output()]}
+        first = service.post("/v1/jobs", body, **{"Idempotency-Key": "order 17"})
+        again = service.post("/v1/jobs", body, **{"Idempotency-Key": "order 17"})
+        self.assertEqual((first.status, again.status), (201, 200))
+        self.assertEqual(first.json["id"], again.json["id"])
+        # The order of keys does not matter.
+        turned = json.dumps({"outputs": [file_output()], "input": {"upload": self.upload}})
+        self.assertEqual(service.post("/v1/jobs", turned, **{"Idempotency-Key": "order 17"}).json["id"], first.json["id"])
+        other = service.post("/v1/jobs", {**body, "priority": 9}, **{"Idempotency-Key": "order 17"})
+        self.assertEqual((other.status, other.json["code"]), (409, "idempotency-conflict"))
+
+    def test_cancelled_job_ends_at_once_and_leaves_nothing(self):
+        service = self.service
+        long = service.upload(clip("long.mp4", seconds=60, size="640x360"), "long.mp4")["id"]
+        job = service.submit(long, slow_output())
+        service.wait(job, "running")
+        until(service.children, "a process works")
+        self.assertEqual(service.post(f"/v1/jobs/{job}/cancel").status, 200)
+        ended = service.wait(job)
+        self.assertEqual(ended["state"], "cancelled")
+        until(lambda: not service.children(), "no process is left")
+        until(lambda: not list((service.data / "work").iterdir()), "no file is left")
+        self.assertEqual(service.get(f"/v1/jobs/{job}/files/slow.mp4").status, 404)
+        # It can be retried, and cancelled again.
+        self.assertEqual(service.post(f"/v1/jobs/{job}/retry").status, 200)
+        service.wait(job, "running")
+        service.post(f"/v1/jobs/{job}/cancel")
+        service.wait(job, "cancelled")
+        self.assertEqual(service.request("DELETE", f"/v1/jobs/{job}").status, 204)
+        self.assertEqual(service.get(f"/v1/jobs/{job}").status, 404)
+        self.assertEqual(service.request("DELETE", "/v1/uploads/long.mp4").status, 204)
+
+    def test_failure_says_why_and_what_to_do(self):
+        service = self.service
+        text = service.folder / "letter.mp4"
+        text.write_text("Dear Sir or Madam, this is no film. " * 50)
+        upload = service.upload(text)["id"]
+        job = service.wait(service.submit(upload))
+        self.assertEqual(job["state"], "failed")
+        self.assertEqual(job["failure"]["code"], "malformed-data", job["failure"])
+        self.assertFalse(job["failure"]["retriable"])
+        self.assertEqual(len(job["attempts"]), 1)
+        self.assertEqual(job["attempts"][0]["failure"]["code"], "malformed-data")
+        log = service.get(f"/v1/jobs/{job['id']}/log").body.decode()
+        self.assertIn("vatoolbox encode", log)
+        self.assertIn("malformed-data", log)
+
+    def test_truncated_input_fails_unless_damage_is_accepted(self):
+        service = self.service
+        whole = clip("whole.ts", more=["-f", "mpegts"], sound=False).read_bytes()
+        cut = bytearray(whole)
+        for place in range(len(cut) // 3, len(cut) // 3 + 20000):
+            cut[place] ^= 0x5A
+        path = service.folder / "damaged.ts"
+        path.write_bytes(bytes(cut))
+        upload = service.upload(path)["id"]
+        job = service.wait(service.submit(upload))
+        self.assertEqual((job["state"], job["failure"]["code"]), ("failed", "damaged-input"), job)
+        self.assertEqual(service.get(f"/v1/jobs/{job['id']}/files/out.mp4").status, 404)
+        job = service.wait(service.submit(upload, damagedInput="accept"))
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertTrue(job["warnings"])
+
+    def test_queue_pauses_and_resumes(self):
+        service = self.service
+        self.assertEqual(service.request("PUT", "/v1/queues/night", {"paused": True}).status, 201)
+        job = service.submit(self.upload, queue="night")
+        waiting = service.get(f"/v1/jobs/{job}/waiting").json
+        self.assertEqual(waiting["reason"], "queue-paused")
+        self.assertEqual(service.job(job)["waiting"]["reason"], "queue-paused")
+        self.assertEqual(service.request("DELETE", "/v1/queues/night").status, 409)
+        self.assertEqual(service.post("/v1/queues/night/resume").json["paused"], False)
+        self.assertEqual(service.wait(job)["state"], "succeeded")
+        drained = service.post("/v1/queues/night/drain?wait=true").json
+        self.assertEqual((drained["paused"], drained["running"]), (True, 0))
+
+    def test_lists_have_filters_and_pages(self):
+        service = self.service
+        jobs = [service.submit(self.upload, labels={"set": "pages", "part": str(index)}) for index in range(5)]
+        found, cursor = [], ""
+        while True:
+            page = service.get(f"/v1/jobs?label=set:pages&limit=2{cursor}").json
+            found += [job["id"] for job in page["jobs"]]
+            if "nextCursor" not in page:
+                break
+            cursor = f"&cursor={page['nextCursor']}"
+        self.assertEqual(found, jobs[::-1])
+        one = service.get("/v1/jobs?label=set:pages&label=part:3").json["jobs"]
+        self.assertEqual([job["id"] for job in one], [jobs[3]])
+        for job in jobs:
+            service.wait(job)
+        self.assertEqual(service.get("/v1/jobs?label=set:pages&state=failed").json["jobs"], [])
+
+    def test_ranges_and_validators_of_results(self):
+        service = self.service
+        job = service.wait(service.submit(self.upload))["id"]
+        path = f"/v1/jobs/{job}/files/out.mp4"
+        whole = service.get(path)
+        self.assertEqual(whole.headers["Repr-Digest"], digest_header(whole.body))
+        self.assertEqual(whole.headers["Content-Type"], "video/mp4")
+        part = service.get(path, Range="bytes=10-19")
+        self.assertEqual((part.status, part.body), (206, whole.body[10:20]))
+        self.assertEqual(part.headers["Content-Range"], f"bytes 10-19/{len(whole.body)}")
+        self.assertEqual(service.get(path, Range="bytes=-7").body, whole.body[-7:])
+        self.assertEqual(service.get(path, Range="bytes=100-").body, whole.body[100:])
+        self.assertEqual(service.get(path, Range=f"bytes={len(whole.body)}-").status, 416)
+        self.assertEqual(service.get(path, **{"If-None-Match": whole.headers["ETag"]}).status, 304)
+        old = service.get(path, Range="bytes=0-1", **{"If-Range": '"other"'})
+        self.assertEqual((old.status, old.body), (200, whole.body))
+        head = service.request("HEAD", path)
+        self.assertEqual((head.status, head.headers["Content-Length"]), (200, str(len(whole.body))))
+        named = service.get(path + "?download=true").headers["Content-Disposition"]
+        self.assertEqual(named, "attachment; filename*=UTF-8''out.mp4")
+
+    def test_dry_run_tells_the_plan_and_does_nothing(self):
+        service = self.service
+        before = service.get("/v1/jobs").json["jobs"]
+        body = {"input": {"upload": self.upload}, "outputs": [file_output()]}
+        plan = service.post("/v1/jobs?dryRun=true", body)
+        self.assertEqual(plan.status, 200, plan)
+        self.assertEqual(plan.json["encoder"]["codec"], "h264")
+        self.assertGreater(plan.json["estimate"]["duration"], 0)
+        self.assertGreater(plan.json["estimate"]["size"], 0)
+        self.assertIn("--crf=30.0", plan.json["tasks"][0]["command"])
+        self.assertEqual(service.get("/v1/jobs").json["jobs"], before)
+        impossible = {**body, "requireHardware": True}
+        refused = service.post("/v1/jobs?dryRun=true", impossible)
+        self.assertEqual(refused.status, 400, refused)
+
+    def test_presets_have_versions(self):
+        service = self.service
+        made = service.request("PUT", "/v1/presets/small", {"outputs": [file_output("small.mp4", width=160, height=90)]})
+        self.assertEqual((made.status, made.json["version"]), (201, 1))
+        changed = service.request("PUT", "/v1/presets/small", {"outputs": [file_output("small.mp4", width=80, height=46)]})
+        self.assertEqual((changed.status, changed.json["version"]), (200, 2))
+        for preset, width in [("small@1", 160), ("small", 80)]:
+            answer = service.post("/v1/jobs", {"input": {"upload": self.upload}, "preset": preset})
+            self.assertEqual(answer.status, 201, answer)
+            job = service.wait(answer.json["id"])
+            self.assertEqual(job["state"], "succeeded", job)
+            self.assertEqual(job["request"]["preset"], "small@1" if preset == "small@1" else "small@2")
+            self.assertEqual(probe(service.file(job["id"], "small.mp4"))["streams"][0]["width"], width)
+        self.assertEqual(service.request("DELETE", "/v1/presets/small").status, 204)
+        gone = service.post("/v1/jobs", {"input": {"upload": self.upload}, "preset": "small"})
+        self.assertEqual((gone.status, gone.json["field"]), (404, "/preset"))
+
+    def test_pictures(self):
+        service = self.service
+        outputs = [
+            {"kind": "thumbnails", "name": "shot-%02d.png", "interval": 0.5, "width": 160},
+            {"kind": "sprite", "name": "scrub.vtt", "interval": 0.25, "width": 80},
+            file_output(width=160),
+        ]
+        job = service.wait(service.submit(self.upload, *outputs))
+        self.assertEqual(job["state"], "succeeded", job)
+        shots = [file["path"] for file in job["outputs"][0]["files"]]
+        self.assertEqual(shots, ["shot-01.png", "shot-02.png", "shot-03.png", "shot-04.png"])
+        self.assertEqual(probe(service.file(job["id"], shots[2]))["streams"][0]["width"], 160)
+        sprite = {file["path"]: file["type"] for file in job["outputs"][1]["files"]}
+        self.assertEqual(sprite["scrub.vtt"], "text/vtt")
+        self.assertIn("scrub-1.jpg", sprite)
+        text = service.get(f"/v1/jobs/{job['id']}/files/scrub.vtt").body.decode()
+        self.assertIn("scrub-1.jpg#xywh=", text)
+        # A height that follows from the width.
+        video = probe(service.file(job["id"], "out.mp4"))["streams"][0]
+        self.assertEqual((video["width"], video["height"]), (160, 90))
+
+    def test_probe_tells_what_a_file_has(self):
+        answer = self.service.post("/v1/probe", {"input": {"upload": self.upload}})
+        self.assertEqual(answer.status, 200, answer)
+        video, sound = answer.json["tracks"]
+        self.assertEqual((video["kind"], video["codec"], video["width"], video["height"]), ("video", "h264", 320, 180))
+        self.assertEqual((sound["kind"], sound["codec"]), ("audio", "aac"))
+        self.assertAlmostEqual(answer.json["duration"], 2, delta=0.1)
+        text = self.service.folder / "no-film.mp4"
+        text.write_text("This is not a film. " * 100)
+        refused = self.service.post("/v1/probe", {"input": {"upload": self.service.upload(text)["id"]}})
+        self.assertEqual((refused.status, refused.json["field"]), (400, "/input"))
