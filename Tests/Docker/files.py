@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What docker/Dockerfile, docker/compose.yaml and .dockerignore say, as values."""
+"""What docker/Dockerfile, the files of docker/ for Compose, and .dockerignore say, as values."""
 
 import json
 import re
@@ -8,6 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCKERFILE, COMPOSE, IGNORED = ROOT / "docker" / "Dockerfile", ROOT / "docker" / "compose.yaml", ROOT / ".dockerignore"
+PROGRAMS = ["vatoolbox", "vatoolbox-helper", "vatoolbox-decoding-helper", "vatoolbox-service"]
+SERVICE = ROOT / "docker" / "compose.service.yaml"
 
 
 def instructions():

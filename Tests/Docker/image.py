@@ -5,11 +5,11 @@ import re
 import subprocess
 
 from cases import hold
+from files import PROGRAMS
 
 BUILD_TOOLS = "ar as c++ cc clang cmake cpp g++ gcc git ld make pkg-config python3 swift swiftc".split()
 DRIVERS = {"no": {"intel-media-va-driver", "mesa-va-drivers"},
            "yes": {"intel-media-va-driver-non-free", "i965-va-driver-shaders", "mesa-va-drivers"}}
-PROGRAMS = ["vatoolbox", "vatoolbox-helper", "vatoolbox-decoding-helper"]
 
 
 def inside(containers, script, image=None):
@@ -73,12 +73,16 @@ def places(containers):
     inside(containers, f"ls {' '.join(paths)}")
     text = "\n".join(inside(containers, "cd /usr/share/doc/vatoolbox && cat LICENSE SOURCES debian-sources"))
     hold("GNU GENERAL PUBLIC LICENSE" in text and "snapshot.debian.org" in text, text[:200])
+    folder = "/usr/share/doc/vatoolbox/swift-packages"
+    licenses = inside(containers, f"cd {folder} && ls Package.resolved */LICENSE*")
+    named = inside(containers, f"grep -c '\"identity\"' {folder}/Package.resolved")
+    hold(len(licenses) == int(named[0]) + 1, "licenses", licenses, "packages", named)
     hold(re.search(r"^x264 2:\S+$", text, re.M) and re.search(r"^ffmpeg \S+$", text, re.M), text[-500:])
 
 
 def lean_helper(containers):
     """the helper that encodes starts without FFmpeg's libraries, and that which decodes without libavformat's"""
-    encoding, decoding = (needs(containers, name) for name in PROGRAMS[1:])
+    encoding, decoding = (needs(containers, name) for name in PROGRAMS[1:3])
     hold(not [name for name in encoding if name.startswith(("libav", "libsw"))], encoding)
     hold({name.split(".")[0] for name in decoding if name.startswith(("libav", "libsw"))} == {"libavcodec", "libavutil"},
          decoding)
@@ -90,6 +94,7 @@ def configuration(containers):
     hold(config["User"] == "1000:1000" and config["WorkingDir"] == "/work", config)
     names = {word.split("=")[0] for word in config["Env"]}
     hold({"HOME", "MESA_SHADER_CACHE_DISABLE"} <= names and not any(name.startswith("LIBVA") for name in names), names)
+    hold(config["ExposedPorts"] == {"8080/tcp": {}} and "Healthcheck" not in config, config)
     labels = config["Labels"]
     hold(labels["org.opencontainers.image.licenses"] == "GPL-2.0-or-later", labels)
     hold("SOURCES" in labels["org.vatoolbox.source-offer"], labels)
