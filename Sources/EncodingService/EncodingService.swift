@@ -67,6 +67,7 @@ package struct EncodingService: Sendable {
         let uploads = try UploadStore(data: data, settings: settings)
         let inputs = InputResolver(uploads: uploads, roots: settings.mediaRoots)
         let attempts = AttemptCounter()
+        let keys = try KeyStore(path: data.keys)
         let deliveries = try DeliveryStore(path: data.deliveries)
         let secrets = try WebhookSecrets(path: data.webhookSecret)
         let policy = AddressPolicy(exceptions: settings.allowedAddresses.compactMap(AddressRange.init))
@@ -85,6 +86,7 @@ package struct EncodingService: Sendable {
             runner: runner,
             data: data,
             uploads: uploads,
+            deliveries: deliveries,
             changes: changes,
             settings: settings,
             node: Self.node,
@@ -119,9 +121,9 @@ package struct EncodingService: Sendable {
                 logger: logger
             ),
             logger: logger,
-            followUp: FollowUp(store: store, uploads: uploads, changes: changes, logger: logger),
+            followUp: FollowUp(store: store, uploads: uploads, keys: keys, changes: changes, logger: logger),
             presets: try PresetStore(folder: data.presets),
-            keys: try KeyStore(path: data.keys),
+            keys: keys,
             links: try LinkSigner(path: data.linkKey)
         )
         self.logger = logger
@@ -220,6 +222,7 @@ package struct EncodingService: Sendable {
         let prefixes = ["LIBVA_", "MESA_", "VATOOLBOX_", "RENDER_", "REFERENCE_", "INTEL_", "AMD_", "RADEON"]
         return names.contains(name)
             || prefixes.contains { name.hasPrefix($0) } && !name.hasPrefix(Setting.variablePrefix)
+                && !["VATOOLBOX_KEY", "VATOOLBOX_URL"].contains(name)
     }
 
     private static func server(_ settings: ServiceSettings) throws -> HTTPServerBuilder {
@@ -234,7 +237,10 @@ package struct EncodingService: Sendable {
             let key = try NIOSSLPrivateKey(file: settings.privateKey, format: .pem)
             var tls = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
             tls.minimumTLSVersion = .tlsv12
-            return try .http2Upgrade(tlsConfiguration: tls)
+            return try .http2Upgrade(
+                tlsConfiguration: tls,
+                configuration: .init(idleTimeout: .seconds(settings.idleTimeout), streamConfiguration: http1)
+            )
         } catch {
             throw SettingsError(
                 "the certificate or its key cannot be used: \(error)",

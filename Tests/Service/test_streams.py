@@ -139,3 +139,36 @@ class StreamTests(unittest.TestCase):
         for query, field in [("codec=av1", "codec"), ("quality=99", "quality"), ("format=h265&codec=h264", "codec"), ("x=1", "x")]:
             answer = self.encode(query, b"")
             self.assertEqual((answer.status, answer.json["field"]), (400, field), query)
+
+    def test_queue_of_streams_takes_no_other_jobs(self):
+        with Service() as service:
+            upload = service.upload(clip())["id"]
+            outputs = [{"kind": "file", "name": "a.mp4"}]
+            body = {"input": {"upload": upload}, "outputs": outputs, "queue": "streams"}
+            refused = service.post("/v1/jobs", body)
+            self.assertEqual((refused.status, refused.json["field"]), (400, "/queue"))
+            hop = service.request("PUT", "/v1/queues/night", {"hop": {"after": 0, "queue": "streams"}})
+            self.assertEqual((hop.status, hop.json["field"]), (400, "/hop"))
+            self.assertEqual(service.request("DELETE", "/v1/queues/streams").status, 409)
+
+    def test_streams_of_a_killed_service_have_ended(self):
+        with Service() as service:
+            connection = socket.create_connection((service.host, service.port))
+            connection.sendall(
+                f"POST /v1/encode?codec=h264&inputFormat=mpegts HTTP/1.1\r\nHost: localhost:{service.port}\r\n"
+                "Transfer-Encoding: chunked\r\n\r\n".encode()
+            )
+            until(lambda: [job["state"] for job in service.get("/v1/jobs").json["jobs"]] == ["running"], "it runs")
+            service.kill()
+            connection.close()
+            service.start()
+            job = service.get("/v1/jobs").json["jobs"][0]
+            self.assertEqual(job["state"], "cancelled")
+            self.assertEqual(service.post(f"/v1/jobs/{job['id']}/retry").status, 409)
+
+    def test_no_stream_begins_while_the_node_drains(self):
+        with Service() as service:
+            service.post("/v1/drain")
+            answer = service.request("POST", "/v1/encode?codec=h264", b"x", {"Content-Type": "application/octet-stream"})
+            self.assertEqual((answer.status, answer.json["code"]), (503, "unavailable"))
+            service.post("/v1/resume")

@@ -34,8 +34,8 @@ struct AccessMiddleware: RouterMiddleware {
             context.client = try await client(request)
         } else {
             try Self.checkHost(request)
+            try Self.checkSite(request)
         }
-        try Self.checkSite(request)
         return try await next(request, context)
     }
 
@@ -83,7 +83,9 @@ struct AccessMiddleware: RouterMiddleware {
         + publicOperations.compactMap { operation in
             operation.path.firstIndex(of: "{").map { String(operation.path[..<$0]) }
         }
-    private static var publicOperations: [Operation] { Operation.all.filter { $0.scope == nil && $0.method == .get } }
+    private static var publicOperations: [Operation] {
+        Operation.all.filter { $0.scope == nil && [.get, .options].contains($0.method) }
+    }
 
     private static func bearer(_ request: Request) -> String? {
         guard let header = request.headers[.authorization], header.lowercased().hasPrefix("bearer ") else { return nil }

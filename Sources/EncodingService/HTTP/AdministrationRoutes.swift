@@ -59,7 +59,7 @@ struct AdministrationRoutes: Sendable {
 
     func makeLink(_ request: Request, _ context: ServiceContext) async throws -> Response {
         let body = try await JSONBody.read(LinkRequest.self, from: request)
-        let expires = Int(Clock.now + body.expiresIn)
+        let expires = Int(limiting: Clock.now + body.expiresIn)
         let method: HTTPRequest.Method = body.method == .get ? .get : .put
         guard method == .get || context.client.may(.writeUploads) else {
             throw APIError(.forbidden, "The key does not permit what the link would", field: "/method", allowed: "GET")
@@ -90,7 +90,7 @@ struct AdministrationRoutes: Sendable {
             try context.parameter("deliveryID"),
             ofJob: try context.parameter("id")
         )
-        return JSONBody.response(delivery)
+        return JSONBody.response(delivery, status: .accepted)
     }
 
     func secret(_ request: Request, _ context: ServiceContext) async throws -> Response {

@@ -127,10 +127,15 @@ private struct EventStream {
                     if job != nil, case .job(let state) = event.kind { isEnded = state.isFinal }
                 }
                 if events.count < 100 { break }
+                // Page by page: the client may be slower than the store.
+                try await writer.write(ByteBuffer(string: text))
+                text = ""
             }
             let now = Clock.monotonic
             if now - lastProgress >= Self.progressInterval {
-                for (token, entry) in service.progress.all where told[token] != entry.progress {
+                let all = service.progress.all
+                told = told.filter { all[$0.key] != nil }
+                for (token, entry) in all where told[token] != entry.progress {
                     guard job == nil || entry.task.job == job else { continue }
                     text += "event: progress\ndata: \(Self.progress(entry, after: number))\n\n"
                     told[token] = entry.progress

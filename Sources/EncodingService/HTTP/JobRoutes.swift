@@ -26,6 +26,15 @@ struct JobRoutes: Sendable {
         let isDryRun = try request.query(SubmitQuery.self).dryRun
         let body = try await JSONBody.read(JobRequest.self, from: request)
         let key = try Self.idempotencyKey(request)
+        guard body.queue != StreamRoutes.queue else {
+            throw APIError(
+                .invalidRequest,
+                "The queue is for streams",
+                field: "/queue",
+                value: .string(body.queue),
+                allowed: "any other queue, or POST /v1/encode"
+            )
+        }
         let resolved = try await service.presets.resolve(body)
         let upload = try await service.inputs.resolve(body.input)
         if isDryRun { return JSONBody.response(try await service.preview.plan(resolved, upload: upload)) }
@@ -57,13 +66,13 @@ struct JobRoutes: Sendable {
 
     private static func idempotencyKey(_ request: Request) throws(APIError) -> String? {
         guard let key = request.headers[.idempotencyKey] else { return nil }
-        guard (1...255).contains(key.utf8.count) else {
+        guard (1...256).contains(key.unicodeScalars.count) else {
             throw APIError(
                 .invalidParameter,
                 "The key is too long or empty",
                 field: "Idempotency-Key",
                 value: .string(key),
-                allowed: "1...255 bytes"
+                allowed: "1...256 characters"
             )
         }
         return key
@@ -180,6 +189,9 @@ struct JobRoutes: Sendable {
 
     func retry(_ request: Request, _ context: ServiceContext) async throws -> Response {
         let id = try id(context)
+        guard try await store.job(id).tasks.first?.draft.kind != StreamRoutes.taskKind else {
+            throw APIError(.invalidState, "A stream is gone and cannot be retried", value: .string(id.rawValue))
+        }
         _ = try await store.retry(id)
         service.changed()
         return try await answer(id, request)
@@ -189,7 +201,7 @@ struct JobRoutes: Sendable {
         let id = try id(context)
         // First the job: files without a job are only in the way, a job without its files is a lie.
         try await store.delete(id)
-        try await FileWork.run { [data = service.data] in try data.removeFiles(of: id) }
+        try await service.dispatcher.forget(id)
         return Response(status: .noContent)
     }
 

@@ -31,6 +31,15 @@ struct QueueRoutes: Sendable {
     func put(_ request: Request, _ context: ServiceContext) async throws -> Response {
         let name = try context.parameter("name")
         let body = try await JSONBody.read(QueueRequest.self, from: request)
+        if let hop = body.hop, hop.queue == StreamRoutes.queue || name == StreamRoutes.queue {
+            throw APIError(
+                .invalidRequest,
+                "The queue of streams is apart from the others",
+                field: "/hop",
+                value: hop.json,
+                allowed: "no hop from or to \(StreamRoutes.queue)"
+            )
+        }
         var settings = QueueSettings(name: name)
         settings.isPaused = body.paused
         settings.mostRunning = body.mostRunning
@@ -44,7 +53,11 @@ struct QueueRoutes: Sendable {
     }
 
     func delete(_ request: Request, _ context: ServiceContext) async throws -> Response {
-        try await store.removeQueue(try context.parameter("name"))
+        let name = try context.parameter("name")
+        guard name != StreamRoutes.queue else {
+            throw APIError(.invalidState, "The queue of streams cannot be removed", field: "name", value: .string(name))
+        }
+        try await store.removeQueue(name)
         return Response(status: .noContent)
     }
 

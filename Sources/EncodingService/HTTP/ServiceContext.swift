@@ -140,8 +140,6 @@ extension APIError {
         case .unauthorized: headers[.wwwAuthenticate] = "Bearer realm=\"vatoolbox\""
         default: break
         }
-        // What was not read of a body is not read now.
-        if code == .tooLarge || code == .insufficientStorage { headers[.connection] = "close" }
         let bytes = Problem(self, requestID: requestID).jsonBytes
         return Response(
             status: .init(code: status, reasonPhrase: status == 460 ? "Checksum Mismatch" : ""),

@@ -8,6 +8,7 @@ internal import HostSystem
 internal import Hummingbird
 internal import JobStore
 internal import Logging
+internal import MediaTypes
 internal import NIOCore
 internal import NIOPosix
 internal import ServiceAPI
@@ -22,11 +23,16 @@ struct StreamRoutes: Sendable {
 
     /// The queue of these jobs. It exists so that no other worker gets them.
     static let queue = "streams"
+    /// The kind of their tasks.
+    static let taskKind = "stream"
 
     var handlers: [String: Handler] { ["encode": encode] }
 
     func encode(_ request: Request, _ context: ServiceContext) async throws -> Response {
         let query = try request.query(StreamQuery.self)
+        guard await !service.dispatcher.status.isDraining else {
+            throw APIError(.unavailable, "The node drains: it begins no streams")
+        }
         guard service.streams.enter() else {
             throw APIError(
                 .unavailable,
@@ -41,9 +47,16 @@ struct StreamRoutes: Sendable {
             service.streams.leave()
             throw error
         }
-        stream.start(request.body)
-        guard let first = try await stream.first() else {
-            throw APIError(.internal, "The stream has ended before it began")
+        await stream.start(request.body)
+        let first: ByteBuffer
+        do {
+            guard let buffer = try await stream.next() else {
+                throw APIError(.internal, "The stream has ended before it began")
+            }
+            first = buffer
+        } catch {
+            stream.abandon()
+            throw error
         }
         return Response(
             status: .ok,
@@ -97,6 +110,8 @@ private final class EncodingStream: Sendable {
     private let channel = AsyncThrowingChannel<ByteBuffer, any Error>()
     private let work = Mutex<Task<Void, Never>?>(nil)
     private let isClientGone = Mutex(false)
+    /// Whether the process has ended.
+    private let isOver = Mutex(false)
 
     /// Makes the job, and claims it.
     init(service: ServiceState, query: StreamQuery, client: Client) async throws {
@@ -111,7 +126,7 @@ private final class EncodingStream: Sendable {
         request.input.frameRate = query.inputFrameRate
         let ability = "stream:\(Identifier.make(at: Clock.now))"
         let task = TaskDraft(
-            kind: "stream",
+            kind: StreamRoutes.taskKind,
             payload: JSONValue.object(["outputs": [0]]).text,
             demand: Demand(abilities: [ability]),
             retries: RetryPolicy(mostFailures: 1, mostLosses: 1)
@@ -122,7 +137,22 @@ private final class EncodingStream: Sendable {
             tasks: [task],
             retention: .seconds(86_400)
         )
-        job = try await service.store.submit(draft).job.id
+        (input, output) = try Self.pipes()
+        do {
+            (job, claim) = try await Self.begin(draft, ability, service)
+        } catch {
+            for end in [input.read, input.write, output.read, output.write] { close(end) }
+            throw error
+        }
+    }
+
+    /// Submits the job, and claims its task.
+    private static func begin(
+        _ draft: JobDraft,
+        _ ability: String,
+        _ service: ServiceState
+    ) async throws -> (JobID, Claim) {
+        let job = try await service.store.submit(draft).job.id
         let offer = Demand(abilities: [ability])
         let claim = try await service.store.claim(service.dispatcher.request(offering: offer, in: [StreamRoutes.queue]))
         guard let claim else {
@@ -133,29 +163,48 @@ private final class EncodingStream: Sendable {
                 remedies: ["POST /v1/queues/\(StreamRoutes.queue)/resume"]
             )
         }
-        self.claim = claim
-        (input, output) = (try Self.pipe(), try Self.pipe())
+        // Nobody else submits to this queue, but a job of an older version may be in it.
+        guard claim.task.job == job else {
+            try await service.store.release(claim.token)
+            _ = try await service.store.cancel(job)
+            throw APIError(
+                .unavailable,
+                "The queue of streams has a job that is none",
+                value: .string("\(claim.task.job)")
+            )
+        }
+        return (job, claim)
     }
 
-    private static func pipe() throws(FileError) -> (read: Int32, write: Int32) {
-        var ends: [Int32] = [-1, -1]
-        guard linux_pipe(&ends) == 0 else { throw FileError("pipe2", "a stream") }
-        return (ends[0], ends[1])
+    private typealias Pipe = (read: Int32, write: Int32)
+
+    private static func pipes() throws(FileError) -> (Pipe, Pipe) {
+        var (first, second): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+        guard linux_pipe(&first) == 0 else { throw FileError("pipe2", "a stream") }
+        guard linux_pipe(&second) == 0 else {
+            let error = FileError("pipe2", "a stream")
+            for end in first { close(end) }
+            throw error
+        }
+        return ((first[0], first[1]), (second[0], second[1]))
     }
 
     /// Starts the process, and feeds it.
-    func start(_ body: RequestBody) {
+    func start(_ body: RequestBody) async {
         let task = Task { await run(body) }
         work.withLock { $0 = task }
-        Task { await service.dispatcher.adopt(claim, task) }
+        await service.dispatcher.adopt(claim, task)
     }
 
-    /// The first bytes.
-    func first() async throws -> ByteBuffer? { try await next() }
-
+    /// The next bytes; `nil` at the end.
     func next() async throws -> ByteBuffer? {
         var iterator = channel.makeAsyncIterator()
         return try await iterator.next()
+    }
+
+    /// The connection was closed. That it is not read any more after the end of the process looks the same.
+    private func clientLeft() {
+        if !isOver.withLock({ $0 }) { abandon() }
     }
 
     /// Nobody reads any more.
@@ -170,8 +219,9 @@ private final class EncodingStream: Sendable {
         let log = try? JobLog(path: service.data.log(job))
         let command = command
         log?.add("vatoolbox \(command.arguments.joined(separator: " "))")
-        let process = Task { [service, input, output, claim] in
+        let process = Task { [self, service, input, output, claim] in
             defer {
+                isOver.withLock { $0 = true }
                 // The ends of the process: with them, its side of both pipes is closed.
                 close(input.read)
                 close(output.write)
@@ -203,15 +253,17 @@ private final class EncodingStream: Sendable {
         arguments += ["-o", "-", "--format=\(query.format.name)"]
         arguments += JobPlanner.mediaArguments(query.output)
         var command = WorkerCommand(arguments: arguments)
-        command.canStall = false
+        // Clients may pause; encoders that hang may not.
+        command.stallTimeout = max(600, 10 * service.settings.stallTimeout)
         command.streams = WorkerCommand.Streams(input: input.read, output: output.write)
         return command
     }
 
     /// Carries the body to the process, and what it writes to whoever reads the answer. Each waits for the other.
     private func carry(_ body: RequestBody, _ process: Task<CommandResult, any Error>) async {
+        let pipes: NIOAsyncChannel<ByteBuffer, ByteBuffer>
         do {
-            let pipes = try await NIOPipeBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            pipes = try await NIOPipeBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .takingOwnershipOfDescriptors(input: output.read, output: input.write) { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
@@ -220,6 +272,14 @@ private final class EncodingStream: Sendable {
                         )
                     }
                 }
+        } catch {
+            // They were not taken.
+            close(output.read)
+            close(input.write)
+            process.cancel()
+            return
+        }
+        do {
             try await pipes.executeThenClose { inbound, outbound in
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask { await self.feed(body, outbound, process) }
@@ -253,12 +313,10 @@ private final class EncodingStream: Sendable {
                 }
                 _ = await process.result
             } onInboundClosed: { [self] in
-                isClientGone.withLock { $0 = true }
-                process.cancel()
+                clientLeft()
             }
         } catch {
-            isClientGone.withLock { $0 = true }
-            process.cancel()
+            clientLeft()
         }
     }
 
@@ -281,11 +339,19 @@ private final class EncodingStream: Sendable {
                 channel.finish()
                 return
             }
-        case .failure:
-            failure =
-                isClientGone.withLock { $0 }
-                ? Failure(code: "client-left", message: "the client has closed the connection", isRetriable: false)
-                : Failure(code: "cancelled", message: "the stream was cancelled", isRetriable: false)
+        case .failure(let error):
+            if isClientGone.withLock({ $0 }) {
+                failure = Failure(
+                    code: "client-left",
+                    message: "the client has closed the connection",
+                    isRetriable: false
+                )
+            } else if error is CancellationError || (error as? MediaError)?.code == .cancelled {
+                failure = Failure(code: "cancelled", message: "the stream was cancelled", isRetriable: false)
+            } else {
+                failure = TaskRunner.failure(of: error)
+                service.logger.error("a stream cannot be encoded", metadata: ["job": "\(job)", "error": "\(error)"])
+            }
         }
         guard let failure else { return }
         log?.add("\(failure.code): \(failure.message)")

@@ -143,7 +143,10 @@ struct TusRoutes: Sendable {
     // MARK: Parts
 
     func offset(_ request: Request, _ context: ServiceContext) async throws -> Response {
-        let (record, received) = try await uploads.part(try context.parameter("id"))
+        let id = try context.parameter("id")
+        // It may be whole without being complete, if the service was killed in between.
+        try await completeIfWhole(id)
+        let (record, received) = try await uploads.part(id)
         var headers: HTTPFields = [.uploadOffset: "\(received)", .cacheControl: "no-store"]
         if let size = record.size { headers[.uploadLength] = "\(size)" } else { headers[.uploadDeferLength] = "1" }
         headers[.uploadMetadata] = record.tus?.metadata
@@ -230,9 +233,17 @@ struct TusRoutes: Sendable {
     private func completeIfWhole(_ id: String) async throws {
         let (record, received) = try await uploads.part(id)
         guard !record.isComplete, record.size == received else { return }
-        let path = "\(service.data.upload(id))/data"
-        let sha256 = try await FileWork.run { try ResultFiles.hash(path) }
-        _ = try await uploads.complete(id, size: received, sha256: sha256)
+        // If a request has it, that completes it.
+        guard (try? await uploads.begin(id)) != nil else { return }
+        do {
+            let path = "\(service.data.upload(id))/data"
+            let sha256 = try await FileWork.run { try ResultFiles.hash(path) }
+            _ = try await uploads.complete(id, size: received, sha256: sha256)
+        } catch {
+            await uploads.end(id)
+            throw error
+        }
+        await uploads.end(id)
     }
 
     private func expiry(_ id: String) async throws -> String {

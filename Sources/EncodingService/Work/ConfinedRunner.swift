@@ -60,7 +60,9 @@ struct ConfinedRunner: CommandRunning {
             confined.input = .descriptor(streams.input)
             confined.output = .descriptor(streams.output)
         }
-        if command.tellsProgress, command.canStall { confined.limits.stallTimeout = .seconds(stallTimeout) }
+        if command.tellsProgress {
+            confined.limits.stallTimeout = .seconds(command.stallTimeout ?? stallTimeout)
+        }
         if let limit = command.timeLimit { confined.limits.timeLimit = .seconds(limit) }
         if memory > 0 { confined.limits.memory = UInt64(memory) }
         let lines = CollectedLines(limit: command.streams == nil ? 0 : Self.largestDocument)
@@ -87,15 +89,15 @@ struct ConfinedRunner: CommandRunning {
         }
         try Task.checkCancellation()
         return CommandResult(
-            exit: exit(result),
+            exit: exit(result, command),
             document: command.streams == nil ? result.output : lines.bytes,
             lastLines: result.lastLines
         )
     }
 
-    private func exit(_ result: ExecutionResult) -> CommandExit {
+    private func exit(_ result: ExecutionResult, _ command: WorkerCommand) -> CommandExit {
         switch (result.interruption, result.ending) {
-        case (.stalled, _): .stalled(stallTimeout)
+        case (.stalled, _): .stalled(command.stallTimeout ?? stallTimeout)
         case (.memoryLimit, _): .tooMuchMemory(memory)
         case (.timeLimit, _): .tooLate
         case (.processLimit, _): .tooManyProcesses

@@ -74,7 +74,7 @@ actor DeviceMonitor {
         }
     }
 
-    private func hasChanged() -> Bool { known.map { $0.nodes != Self.nodes() } ?? true }
+    private func hasChanged() -> Bool { known.map { $0.nodes != Self.nodes() } ?? false }
 
     private static func nodes() -> [String] {
         ((try? Files.names(in: "/dev/dri")) ?? []).filter { $0.hasPrefix("renderD") }

@@ -12,8 +12,9 @@ internal import Synchronization
 actor Dispatcher {
     private let store: any JobStore
     private let runner: TaskRunner
-    private let data: DataFolder
-    private let uploads: UploadStore
+    private nonisolated let data: DataFolder
+    private nonisolated let uploads: UploadStore
+    private nonisolated let deliveries: DeliveryStore
     private let changes: ChangeSignal
     private let logger: Logger
     private nonisolated let settings: ServiceSettings
@@ -22,6 +23,7 @@ actor Dispatcher {
     private var running: [AttemptToken: Running] = [:]
     private var isDraining = false
     private var isStopping = false
+    private var hasEnded = false
     private var lastRenewal = -Double.infinity
     private var lastUpkeep = -Double.infinity
     private var lastBackup = Clock.monotonic
@@ -48,6 +50,7 @@ actor Dispatcher {
         runner: TaskRunner,
         data: DataFolder,
         uploads: UploadStore,
+        deliveries: DeliveryStore,
         changes: ChangeSignal,
         settings: ServiceSettings,
         node: String,
@@ -57,6 +60,7 @@ actor Dispatcher {
         self.runner = runner
         self.data = data
         self.uploads = uploads
+        self.deliveries = deliveries
         self.changes = changes
         self.settings = settings
         self.node = node
@@ -122,6 +126,8 @@ actor Dispatcher {
             return TaskRunner.Outcome.ended
         }
         running[claim.token] = Running(claim: claim, isTask: false, work: watched)
+        // Nobody would renew its lease any more.
+        if hasEnded { work.cancel() }
         Task {
             self.ended(claim.token, await watched.value)
         }
@@ -149,6 +155,7 @@ actor Dispatcher {
         }
         let count = try await store.releaseAll(ofWorkersNamed: "")
         if count > 0 { logger.notice("tasks go on that ran when the service ended", metadata: ["count": "\(count)"]) }
+        try await endStreams()
         do throws(FileError) { try data.removeWork() } catch {
             logger.error("files of earlier attempts cannot be removed", metadata: ["error": "\(error)"])
         }
@@ -156,6 +163,14 @@ actor Dispatcher {
     }
 
     private nonisolated var workerPrefix: String { "\(node)/" }
+    /// Ends the streams of an earlier process: their clients are gone, and nobody can do their tasks.
+    private func endStreams() async throws(StoreError) {
+        let filter = JobFilter(states: [.waiting, .running], queue: StreamRoutes.queue)
+        while case let jobs = try await store.jobs(filter, before: nil, limit: 1000), !jobs.isEmpty {
+            for job in jobs { _ = try await store.cancel(job.id) }
+        }
+    }
+
     /// Removes the files of jobs that were being deleted when the service ended.
     private func removeUnknownFiles(isRestored: Bool) async throws {
         for id in try data.jobsWithFiles() where try await !isKnown(id) {
@@ -216,6 +231,7 @@ actor Dispatcher {
             end = limit
             if Clock.monotonic >= limit { break }
         }
+        hasEnded = true
         for entry in running.values { entry.work.cancel() }
         for entry in running.values { _ = await entry.work.value }
         await backUp()
@@ -264,8 +280,13 @@ actor Dispatcher {
         if !report.isEmpty { changes.send() }
         for token in report.lost { logger.warning("an attempt was lost", metadata: ["attempt": "\(token.rawValue)"]) }
         for id in report.expired {
-            try await store.delete(id)
-            await removeFiles(of: id)
+            do throws(StoreError) { try await store.delete(id) } catch {
+                // A client may have deleted it at the same moment.
+                guard error.code == .notFound else { throw error }
+            }
+            do { try await forget(id) } catch {
+                logger.error("the files of a job cannot be removed", metadata: ["job": "\(id)", "error": "\(error)"])
+            }
         }
         _ = await uploads.removeExpired()
         if now - lastBackup >= settings.backupInterval {
@@ -281,10 +302,11 @@ actor Dispatcher {
         }
     }
 
-    private func removeFiles(of id: JobID) async {
-        do { try await FileWork.run { [data] in try data.removeFiles(of: id) } } catch {
-            logger.error("the files of a job cannot be removed", metadata: ["job": "\(id)", "error": "\(error)"])
-        }
+    /// Removes what is left of a job that was deleted: its files, the log of its reports, and its hold on an upload.
+    nonisolated func forget(_ id: JobID) async throws {
+        await uploads.release(by: id)
+        try await deliveries.remove(job: id.rawValue)
+        try await FileWork.run { [data] in try data.removeFiles(of: id) }
     }
 
     private func claim() async throws(StoreError) {

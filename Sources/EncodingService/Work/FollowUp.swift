@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import HostSystem
 internal import JobStore
 internal import Logging
 internal import ServiceAPI
@@ -9,14 +10,23 @@ internal import ServiceLifecycle
 actor FollowUp: Service {
     private let store: any JobStore
     private let uploads: UploadStore
+    private let keys: KeyStore
+    private var lastSave = Clock.monotonic
     private let changes: ChangeSignal
     private let logger: Logger
     /// The last event that was dealt with.
     private var number: Int64 = 0
 
-    init(store: any JobStore, uploads: UploadStore, changes: ChangeSignal, logger: Logger) {
+    init(
+        store: any JobStore,
+        uploads: UploadStore,
+        keys: KeyStore,
+        changes: ChangeSignal,
+        logger: Logger
+    ) {
         self.store = store
         self.uploads = uploads
+        self.keys = keys
         self.changes = changes
         self.logger = logger
     }
@@ -43,9 +53,19 @@ actor FollowUp: Service {
                     }
                     if events.count < 1000 { break }
                 }
+                await saveUseOfKeys()
             } catch {
                 logger.error("events cannot be read", metadata: ["error": "\(error)"])
             }
+        }
+    }
+
+    /// Once a minute.
+    private func saveUseOfKeys() async {
+        guard Clock.monotonic - lastSave >= 60 else { return }
+        lastSave = Clock.monotonic
+        do { try await keys.saveUse() } catch {
+            logger.error("the use of keys cannot be stored", metadata: ["error": "\(error)"])
         }
     }
 

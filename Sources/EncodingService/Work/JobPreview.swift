@@ -63,7 +63,7 @@ struct JobPreview: Sendable {
         if duration > 0 {
             plan.estimate = Estimate {
                 $0.duration = duration
-                $0.size = Int(size)
+                $0.size = Int(limiting: size)
             }
         }
         return plan

@@ -55,7 +55,7 @@ final class ProgressMeter: Sendable {
                 if media > 0 {
                     let speed = media / seconds
                     progress.speed = speed
-                    progress.bitRate = Int(max(Double(sample.bytes - first.bytes) * 8 / media, 0))
+                    progress.bitRate = Int(limiting: max(Double(sample.bytes - first.bytes) * 8 / media, 0))
                     if let time = told.time, let whole = told.expectedDuration {
                         progress.remaining = max(whole - time, 0) / speed
                     }

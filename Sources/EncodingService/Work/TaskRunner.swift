@@ -16,8 +16,8 @@ struct WorkerCommand: Sendable, Hashable {
     var writable: [String] = []
     /// Whether it tells its progress; one that does not advance is ended.
     var tellsProgress = true
-    /// Whether it is ended if it makes no progress.
-    var canStall = true
+    /// The seconds without progress after which it is ended; `nil` for those of the settings.
+    var stallTimeout: Double?
     /// The seconds after which it is ended.
     var timeLimit: Double?
     /// Where it reads and writes its media, if not in files. Its document comes by standard error then.
@@ -166,6 +166,8 @@ struct TaskRunner: Sendable {
             timeLimit: request.timeLimit
         )
         log.add("attempt \(token.rawValue): vatoolbox \(command.arguments.map(Self.shellWord).joined(separator: " "))")
+        // What clients see has the names that they have used, and no path of this machine.
+        let texts = [(folder + "/", ""), (input, request.input.source?.publicText ?? "input")]
         let meter = ProgressMeter()
         let ended = try await commands.run(command) { [progress, changes] told in
             if let value = meter.add(told, at: Clock.monotonic, date: Clock.now) {
@@ -175,7 +177,7 @@ struct TaskRunner: Sendable {
         } onLogLine: {
             log.add("attempt \(token.rawValue): \($0)")
         }
-        if let failure = JobPlanner.failure(of: request, ended)?.without(folder) {
+        if let failure = JobPlanner.failure(of: request, ended)?.replacing(texts) {
             log.add("attempt \(token.rawValue): \(failure.code): \(failure.message)")
             throw TaskFailure(failure)
         }
@@ -186,7 +188,7 @@ struct TaskRunner: Sendable {
             throw TaskFailure(failure)
         }
         try await check(outputs, of: request, files, ended.json ?? .null, in: folder)
-        let text = TaskResult(files: files, document: ended.json ?? .null).text
+        let text = TaskResult(files: files, document: (ended.json ?? .null).replacing(texts)).text
         try await FileWork.run { [data] in try Publication.prepare(token, result: text, in: data) }
         try await store.complete(token, result: text, intent: "{}") { [data] in
             try Publication.publish(token, as: claim.task, in: data)
@@ -206,14 +208,16 @@ struct TaskRunner: Sendable {
         for check in OutputCheck.all(of: request, outputs: outputs, document: document) {
             let decoded = try await commands.run(check.command(in: folder), onProgress: { _ in }, onLogLine: { _ in })
             let size = files.first { $0.path == check.path }?.size
-            if let failure = check.finding(size: size, decoded: decoded) { throw TaskFailure(failure.without(folder)) }
+            if let failure = check.finding(size: size, decoded: decoded) {
+                throw TaskFailure(failure.replacing([(folder + "/", "")]))
+            }
         }
     }
 
     // MARK: Ends
 
     private func fail(_ token: AttemptToken, _ failure: Failure, _ logger: Logger) async {
-        logger.warning("attempt has failed", metadata: ["code": "\(failure.code)", "message": "\(failure.message)"])
+        logger.warning("attempt has failed", metadata: ["code": "\(failure.code)", "failure": "\(failure.message)"])
         await tell(logger) { () async throws(StoreError) in try await store.fail(token, failure) }
     }
 
@@ -252,11 +256,11 @@ struct TaskRunner: Sendable {
         }
     }
 
-    private static func failure(of error: any Error) -> Failure {
+    static func failure(of error: any Error) -> Failure {
         if let error = error as? FileError {
             return Failure(
                 code: error.isLackOfSpace ? lackOfSpace : "input-output",
-                message: "\(error)",
+                message: "a file of the service cannot be used: \(error.reason)",
                 isRetriable: true
             )
         }
@@ -285,12 +289,29 @@ struct TaskRunner: Sendable {
 }
 
 extension Failure {
-    /// The same without the path of the folder in which the attempt has worked.
-    fileprivate func without(_ folder: String) -> Failure {
+    /// The same with other texts in the place of some.
+    fileprivate func replacing(_ texts: [(String, String)]) -> Failure {
         var failure = self
-        failure.message = message.replacing("\(folder)/", with: "")
-        failure.details = details?.replacing("\(folder)/", with: "")
+        for (text, other) in texts {
+            failure.message = failure.message.replacing(text, with: other)
+            failure.details = failure.details?.replacing(text, with: other)
+        }
         return failure
+    }
+}
+
+extension JSONValue {
+    /// The same with other texts in the place of some, wherever they occur in strings.
+    fileprivate func replacing(_ texts: [(String, String)]) -> JSONValue {
+        switch self {
+        case .null, .bool, .integer, .number: return self
+        case .string(let string):
+            return .string(texts.reduce(string) { $0.replacing($1.0, with: $1.1) })
+        case .array(let elements): return .array(elements.map { $0.replacing(texts) })
+        case .object(var object):
+            for member in object.members { object[member.key] = member.value.replacing(texts) }
+            return .object(object)
+        }
     }
 }
 
