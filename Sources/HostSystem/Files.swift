@@ -17,7 +17,9 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
         self.status = status
     }
 
-    package var description: String { "\(call) of \(path) failed: \(String(cString: strerror(status)))" }
+    package var description: String { "\(call) of \(path) failed: \(reason)" }
+    /// What `errno` means.
+    package var reason: String { String(cString: strerror(status)) }
 
     /// Whether the disk, or the user's share of it, is full.
     package var isLackOfSpace: Bool { status == ENOSPC || status == EDQUOT || status == EFBIG }
@@ -118,13 +120,18 @@ package enum Files {
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         while bytes.count < limit {
+            var status: Int32 = 0
             let chunk = [UInt8](unsafeUninitializedCapacity: min(limit - bytes.count, 1 << 16)) { buffer, count in
-                count = max(Glibc.read(descriptor, buffer.baseAddress, buffer.count), 0)
+                let result = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                status = result < 0 ? errno : 0
+                count = max(result, 0)
             }
-            if chunk.isEmpty { break }
+            guard status == 0 else { throw FileError("read", path, status: status) }
+            if chunk.isEmpty { return bytes }
             bytes += chunk
         }
-        return bytes
+        // A part of a file is not the file.
+        throw FileError("read", path, status: EFBIG)
     }
 
     /// Replaces a file in one step. The content is on the disk when the call returns.

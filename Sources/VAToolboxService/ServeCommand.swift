@@ -54,7 +54,7 @@ enum ServeCommand {
             "OVERVIEW: Serve encoding jobs over HTTP.",
             "",
             "Without settings, the service listens on http://127.0.0.1:8080/, for programs",
-            "of this machine only. SIGTERM lets running tasks end, and begins no other.",
+            "of this machine only. After SIGTERM, running tasks end and no other begins.",
             "",
             "USAGE: vatoolbox serve [--config <file>] [settings]",
             "",

@@ -26,7 +26,8 @@ struct ServiceLogHandler: LogHandler {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         let time = Date().formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
         let line = isJSON ? json(event, all, time) : text(event, all, time)
-        FileHandle.standardError.write(Data((line + "\n").utf8))
+        // A log that cannot be written is no reason to end.
+        try? FileHandle.standardError.write(contentsOf: Data((line + "\n").utf8))
     }
 
     private func text(_ event: LogEvent, _ all: Logger.Metadata, _ time: String) -> String {

@@ -77,6 +77,27 @@ final class TemporaryFolder {
         #expect(try ResultFiles.open("film.mp4", in: data.results(task))?.size == 1)
     }
 
+    @Test func numbersOfOthersDoNotTrap() {
+        #expect(Int(limiting: .nan) == 0)
+        #expect(Int(limiting: .infinity) == .max)
+        #expect(Int(limiting: -.infinity) == .min)
+        #expect(Int(limiting: 1e300) == .max)
+        #expect(Int(limiting: -7.9) == -7)
+        #expect(!Timestamp(seconds: .infinity).description.isEmpty)
+        let meter = ProgressMeter()
+        for clock in [0.0, 1, 2] {
+            let told = CommandProgress(
+                time: clock * 1e-320,
+                expectedDuration: 1e-320,
+                framesOut: .max,
+                bytes: clock > 0 ? .max : 0
+            )
+            _ = meter.add(told, at: clock, date: 1e300)
+        }
+        #expect(WebhookSender.nextAttempt(after: 1, at: 0, retryAfter: .nan, jitter: 0) == 5)
+        #expect(WebhookSender.nextAttempt(after: 1, at: 0, retryAfter: .infinity, jitter: 0) == 5)
+    }
+
     @Test func byteCounts() {
         #expect(Setting.byteCount("20G") == 20 << 30)
         #expect(Setting.byteCount("1k") == 1024)

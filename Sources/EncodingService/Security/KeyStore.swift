@@ -50,8 +50,7 @@ actor KeyStore {
             expiresAt: request.expiresIn.map { now + $0 },
             digest: Digest.sha256(secret.utf8)
         )
-        records[record.id] = record
-        try save()
+        try save(with: record)
         return created(record, secret)
     }
 
@@ -64,8 +63,7 @@ actor KeyStore {
         record.formerDigest = record.digest
         record.formerUntil = Clock.now + grace
         record.digest = Digest.sha256(secret.utf8)
-        records[id] = record
-        try save()
+        try save(with: record)
         return created(record, secret)
     }
 
@@ -83,8 +81,8 @@ actor KeyStore {
                 remedies: ["Make another key with the scope admin first, or delete the other keys first."]
             )
         }
+        try save(rest)
         records[id] = nil
-        try save()
     }
 
     /// Returns the client that has a key; `nil` if the key is not valid now.
@@ -109,11 +107,17 @@ actor KeyStore {
     /// Writes when keys were last used. Called now and then.
     func saveUse() throws {
         guard isUseUnsaved else { return }
-        try save()
+        try save(Array(records.values))
     }
 
-    private func save() throws {
-        let all = records.values.sorted { $0.id < $1.id }
+    /// First the file: a key that cannot be kept must not be valid, and one that is revoked must not come back.
+    private func save(with record: KeyRecord) throws {
+        try save(records.values.filter { $0.id != record.id } + [record])
+        records[record.id] = record
+    }
+
+    private func save(_ records: [KeyRecord]) throws {
+        let all = records.sorted { $0.id < $1.id }
         try Files.replace(path, with: Array(try JSONEncoder().encode(all)))
         isUseUnsaved = false
     }

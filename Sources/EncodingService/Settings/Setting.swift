@@ -43,26 +43,42 @@ package struct Setting: Sendable {
             "Secret that clients must send; better in the environment",
             isSecret: true
         ),
-        .text("data", \.data, "folder", "Folder of jobs, uploads and results; see below"),
+        .text(
+            "data",
+            \.data,
+            "folder",
+            "Folder of jobs, uploads and results (default: ~/.local/state/vatoolbox/service)"
+        ),
         .list("media.roots", \.roots, "name=folder,…", "Folders from which jobs may read"),
         .text("program", \.program, "file", "The program vatoolbox, if it is not beside this one"),
-        .integer("workers.count", \.workers, in: 0...1024, "number", "Tasks at a time; 0: one per two processors"),
-        .seconds("workers.stall-timeout", \.stallTimeout, in: 1...86400, "Ends a task without progress for so long"),
+        .integer(
+            "workers.count",
+            \.workers,
+            in: 0...1024,
+            "number",
+            "Tasks at a time; 0: one per two processors, at least one"
+        ),
+        .seconds(
+            "workers.stall-timeout",
+            \.stallTimeout,
+            in: 1...86400,
+            "Ends a task that makes no progress for this long"
+        ),
         .bytes("workers.memory", \.taskMemory, in: 0...Int.max, "Ends a task that takes more memory; 0: no limit"),
         .integer("streams.count", \.streams, in: 0...1024, "number", "Streams at a time; 0: twice as many as tasks"),
-        .seconds("drain.timeout", \.drainTimeout, in: 0...604_800, "Lets tasks go on for so long after SIGTERM"),
+        .seconds("drain.timeout", \.drainTimeout, in: 0...604_800, "How long tasks may go on after SIGTERM"),
         .bytes("uploads.limit", \.uploadLimit, in: 1...Int.max, "Largest upload"),
         .seconds(
             "uploads.lifetime",
             \.uploadLifetime,
             in: 60...31_536_000,
-            "Keeps uploads for so long after their last use"
+            "How long an upload is kept after its last use"
         ),
         .bytes("disk.reserve", \.diskReserve, in: 0...Int.max, "Begins no task if less is free on the disk"),
-        .seconds("store.lease", \.lease, in: 1...3600, "Keeps a task for a worker that was not heard of for so long"),
-        .seconds("store.backup-interval", \.backupInterval, in: 1...86400, "Backs up the job store so often"),
+        .seconds("store.lease", \.lease, in: 1...3600, "How long a task is kept for a worker that is not heard of"),
+        .seconds("store.backup-interval", \.backupInterval, in: 1...86400, "Interval between backups of the job store"),
         .integer("jobs.limit", \.jobLimit, in: 1...10_000_000, "number", "Jobs that may wait or run at a time"),
-        .seconds("http.idle-timeout", \.idleTimeout, in: 1...86400, "Closes idle connections after so long"),
+        .seconds("http.idle-timeout", \.idleTimeout, in: 1...86400, "How long an idle connection is kept"),
         .list("network.allow", \.allowedAddresses, "address,…", "Private addresses and ranges that webhooks may reach"),
         .choice(
             "log.level",

@@ -12,9 +12,9 @@ actor PresetStore {
     init(folder: String) throws {
         self.folder = folder
         for file in try Files.names(in: folder) where file.hasSuffix(".json") {
-            guard let bytes = try Files.read("\(folder)/\(file)"), let value = try? JSONValue(parsing: bytes) else {
-                continue
-            }
+            guard let bytes = try Files.read("\(folder)/\(file)") else { continue }
+            // One that cannot be read must not be taken for none: a change would begin again with version 1.
+            let value = try JSONValue(parsing: bytes)
             let versions = value.elements.compactMap { try? Preset.decode(json: $0, mode: .response) }
             if let name = versions.first?.name { presets[name] = versions }
         }

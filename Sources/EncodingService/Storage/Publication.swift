@@ -35,7 +35,7 @@ enum Publication {
     static func published(_ task: TaskID, in data: DataFolder) throws(FileError) -> (
         token: AttemptToken, result: String
     )? {
-        guard let bytes = try Files.read("\(data.results(task))/\(marker)") else { return nil }
+        guard let bytes = try Files.read("\(data.results(task))/\(marker)", atMost: 256 << 20) else { return nil }
         let parts = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
         guard parts.count == 2, let number = Int64(parts[0]) else { return nil }
         return (AttemptToken(rawValue: number), String(parts[1]))

@@ -197,13 +197,14 @@ actor UploadStore {
     /// Sets the size of an upload that was begun without.
     func setSize(_ size: Int, of id: String) throws {
         guard var record = records[id], record.tus != nil else { throw Self.missing(id) }
-        guard record.size == nil || record.size == size, size <= limit else {
+        let received = try part(id).received
+        guard record.size == nil || record.size == size, (received...max(limit, received)).contains(size) else {
             throw APIError(
                 size > limit ? .tooLarge : .invalidParameter,
                 size > limit ? "The upload is too large" : "The upload has another size",
                 field: "Upload-Length",
                 value: .integer(Int64(size)),
-                allowed: record.size.map { "\($0)" } ?? "at most \(limit)"
+                allowed: record.size.map { "\($0)" } ?? "\(received)...\(limit)"
             )
         }
         record.size = size

@@ -58,9 +58,21 @@ enum Digest {
     private static let digits = Array("0123456789abcdef".utf8)
 }
 
+extension Int {
+    /// The whole number next to zero, limited to the range of the type; 0 for NaN. Numbers that processes and other
+    /// servers tell can be anything.
+    init(limiting value: Double) {
+        if value.isNaN {
+            self = 0
+        } else {
+            self = value >= 0x1p63 ? .max : value < -0x1p63 ? .min : Int(value)
+        }
+    }
+}
+
 extension Timestamp {
     /// Makes a time of seconds since 1970.
-    init(seconds: Double) { self.init(milliseconds: Int64(seconds * 1000)) }
+    init(seconds: Double) { self.init(milliseconds: Int64(Int(limiting: seconds * 1000))) }
 
     init(_ time: StoreTime) { self.init(milliseconds: time.milliseconds) }
 }

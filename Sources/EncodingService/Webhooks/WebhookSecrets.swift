@@ -35,8 +35,9 @@ actor WebhookSecrets {
 
     /// Makes a new secret. The one before signs as well for some time.
     func rotate(grace: Double) throws {
-        record = Record(secret: Self.make(), former: record.secret, formerUntil: Clock.now + grace)
-        try Files.replace(path, with: Array(try JSONEncoder().encode(record)))
+        let new = Record(secret: Self.make(), former: record.secret, formerUntil: Clock.now + grace)
+        try Files.replace(path, with: Array(try JSONEncoder().encode(new)))
+        record = new
     }
 
     /// The header `webhook-signature` of a report.

@@ -46,7 +46,9 @@ actor WebhookSender: Service {
     /// The time of the next attempt after so many; `nil` if it is given up.
     static func nextAttempt(after attempts: Int, at time: Double, retryAfter: Double?, jitter: Double) -> Double? {
         guard attempts <= pauses.count, attempts > 0 else { return nil }
-        return time + max(pauses[attempts - 1] * (1 + jitter / 10), min(retryAfter ?? 0, 86_400))
+        // What the receiver asks for, within a day.
+        let asked = retryAfter.map { $0.isFinite ? min(max($0, 0), 86_400) : 0 } ?? 0
+        return time + max(pauses[attempts - 1] * (1 + jitter / 10), asked)
     }
 
     // MARK: Work
@@ -88,8 +90,13 @@ actor WebhookSender: Service {
     }
 
     private func report(of event: JobEvent) async throws -> DeliveryRecord? {
-        guard let record = try? await store.job(event.job),
-            let request = try? JobRequest.decode(json: Array(record.job.request.utf8), mode: .response),
+        let record: JobRecord
+        do throws(StoreError) { record = try await store.job(event.job) } catch {
+            // One that was deleted since has no reports.
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+        guard let request = try? JobRequest.decode(json: Array(record.job.request.utf8), mode: .response),
             let webhook = request.webhook
         else { return nil }
         let told = EventRoutes.event(event)
@@ -118,6 +125,9 @@ actor WebhookSender: Service {
     func redeliver(_ id: String, ofJob job: String) async throws -> Delivery {
         guard var record = try await deliveries.list(ofJob: job).first(where: { $0.id == id }) else {
             throw APIError(.notFound, "The job has no such delivery", field: "deliveryID", value: .string(id))
+        }
+        guard !sending.contains(id) else {
+            throw APIError(.invalidState, "The delivery is being sent", field: "deliveryID", value: .string(id))
         }
         record.state = .waiting
         record.nextAttempt = Clock.now

@@ -153,7 +153,7 @@ struct SubmitRun: Sendable {
 
     private static func text(_ plan: Plan, _ input: String) -> String {
         let encoder = plan.encoder.map { "\($0.name)" + ($0.device.map { " on \($0)" } ?? "") } ?? "none"
-        let estimate = plan.estimate.map { ", about \(Int($0.duration.rounded(.up))) s and \($0.size) bytes" } ?? ""
+        let estimate = plan.estimate.map { ", about \($0.duration.rounded(.up)) s and \($0.size) bytes" } ?? ""
         return "\(input): encoder \(encoder)\(estimate)\n" + plan.warnings.map { "  \($0)\n" }.joined()
     }
 
