@@ -288,7 +288,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("clip.mp4", "vatoolbox encode clip.mp4 -o out.mp4"), ("encod", "allowed: encode, decode, remux, probe, bench"),
+        ("clip.mp4", "vatoolbox encode clip.mp4 -o out.mp4"),
+        ("encod", "allowed: encode, decode, remux, inspect, thumbnails, probe, bench, serve, submit"),
     ])
     func whatIsNoCommandIsNamed(word: String, told: String) throws {
         let result = try Scratch().vatoolbox(word, "-o", "x.mp4")

@@ -26,8 +26,9 @@ final class FirstPictures {
     /// - Parameter maximum: The number of pictures to decode.
     init?(_ stream: UnsafeMutablePointer<AVStream>, maximum: Int) {
         let parameters = stream.pointee.codecpar.pointee
+        // With several threads, whether libavcodec marks a picture whose damage it concealed depends on their timing.
         guard max(parameters.width, parameters.height) <= PixelBuffer.maximumDimension,
-            let decoder = try? VideoDecoder(stream: stream, threads: 0, log: nil)
+            let decoder = try? VideoDecoder(stream: stream, threads: 1, log: nil)
         else { return nil }
         (self.decoder, self.maximum) = (decoder, maximum)
     }
