@@ -87,8 +87,8 @@ final class TemporaryFolder {
         let meter = ProgressMeter()
         for clock in [0.0, 1, 2] {
             let told = CommandProgress(
-                time: clock * 1e-320,
-                expectedDuration: 1e-320,
+                time: clock * 1e-300,
+                expectedDuration: 1e-300,
                 framesOut: .max,
                 bytes: clock > 0 ? .max : 0
             )
