@@ -158,8 +158,8 @@ private final class EncodingStream: Sendable {
         guard let claim else {
             _ = try await service.store.cancel(job)
             throw APIError(
-                .unavailable,
-                "The queue of streams is paused or closed",
+                .invalidState,
+                "The queue of streams is paused, closed or full",
                 remedies: ["POST /v1/queues/\(StreamRoutes.queue)/resume"]
             )
         }

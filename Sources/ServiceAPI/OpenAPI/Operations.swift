@@ -84,7 +84,7 @@ extension Operation {
             query: .of(StreamQuery.self),
             request: .bytes("application/octet-stream"),
             responses: [.of(StreamQuery.Format.allCases.map { .bytes($0.mediaType) }, "The encoded stream")],
-            errors: [.invalidRequest, .insufficientStorage]
+            errors: [.invalidRequest, .invalidState, .insufficientStorage]
         ),
     ]
 
