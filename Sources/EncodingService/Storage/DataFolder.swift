@@ -39,17 +39,18 @@ package struct DataFolder: Sendable, Hashable {
     var state: String { "\(path)/state" }
     var uploads: String { "\(path)/uploads" }
 
-    var previews: String { "\(path)/work/previews" }
+    private var workFolder: String { "\(path)/work" }
+    var previews: String { "\(workFolder)/previews" }
 
     func upload(_ id: String) -> String { "\(uploads)/\(id)" }
-    func work(_ token: AttemptToken) -> String { "\(path)/work/\(token.rawValue)" }
+    func work(_ token: AttemptToken) -> String { "\(workFolder)/\(token.rawValue)" }
     func results(_ job: JobID) -> String { "\(path)/results/\(job)" }
     func results(_ task: TaskID) -> String { "\(results(task.job))/\(task.index)" }
     func log(_ job: JobID) -> String { "\(path)/logs/\(job).log" }
 
     /// Removes what attempts have left. None may run.
     func removeWork() throws(FileError) {
-        for name in try Files.names(in: "\(path)/work") { try Files.remove("\(path)/work/\(name)") }
+        for name in try Files.names(in: workFolder) { try Files.remove("\(workFolder)/\(name)") }
     }
 
     /// Moves the results and the log of a job to where nothing removes them.
