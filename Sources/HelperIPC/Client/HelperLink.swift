@@ -300,9 +300,11 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
         return error
     }
 
-    /// Gives the encoder or decoder up: orders fail with an error, also one that waits. The helper is not ended, and is
-    /// told to release what it has. The connection stays until ``close(within:)``.
-    func cancel(because error: MediaError) {
+    /// Gives the encoder or decoder up: orders fail with an error, also one that waits. The helper is not ended, and the
+    /// connection stays until ``close(within:)``.
+    ///
+    /// - Returns: Whether the caller has to tell the helper to release what it has, with the last message.
+    func cancel(because error: MediaError) -> Bool {
         let isFirst = state.withLock { state in
             guard state.failure == nil else { return false }
             state.failure = error
@@ -310,9 +312,8 @@ final class HelperLink<Messages: ConnectionMessages>: Sendable {
             state.isCancelled = true
             return true
         }
-        guard isFirst else { return }
-        if !channel.sendIfPossible(Messages.close) { channel.shutDown() }
-        change.signal()
+        if isFirst { change.signal() }
+        return isFirst
     }
 
     /// Lets the encoder or decoder be released. If the message cannot be sent, the end of the connection has the same

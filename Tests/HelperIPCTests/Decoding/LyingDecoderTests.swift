@@ -90,6 +90,7 @@ extension ProcessTests {
             device: String? = nil,
             devicePictures: Int = 0,
             samples: Int64 = 1,
+            beforeTheEnd prepare: (DecoderLink) -> Void = { _ in },
             _ script: @escaping FakePeer<DecoderMessages>.Script
         ) throws -> DecoderOutputs {
             let sockets = try DescriptorPair.sockets()
@@ -108,12 +109,16 @@ extension ProcessTests {
                 devicePictureLimit: devicePictures
             ) { outputs.add($0) }
             let identity = DecoderIdentity(name: "fake", codec: .h264, device: device)
+            var link: DecoderLink?
             let decoder = try RemoteDecoder(identity, request, options) { (handlers) throws(MediaError) in
                 #expect(host.reserve(limit: 1))
-                return try DecoderLink.start(try Descriptor.duplicate(near), host: host, handlers: handlers)
+                let new = try DecoderLink.start(try Descriptor.duplicate(near), host: host, handlers: handlers)
+                link = new
+                return new
             }
             for number in 0..<samples { try decoder.decode(picture.sample(number)) }
             try decoder.drain()
+            if let link { prepare(link) }
             return outputs
         }
 
@@ -135,6 +140,38 @@ extension ProcessTests {
                 }
             }
             #expect(outputs.takeAll().map(\.number) == [0] && outputs.damaged == [0] && outputs.errors.isEmpty)
+            Traces.expectNone()
+        }
+
+        /// A helper that does not read when a decoder is released still learns of it by a message, and not by the end of the
+        /// connection, which would cost the pictures that orders to encoders name.
+        @Test func theLastMessageIsNotLost() throws {
+            let isReleased = DispatchSemaphore(value: 0)
+            let isEnded = DispatchSemaphore(value: 0)
+            let isTold = Mutex(false)
+            var outputs: DecoderOutputs? = try play(
+                device: "/dev/dri/renderD128",
+                devicePictures: 1,
+                beforeTheEnd: { link in while link.sendIfPossible(.drain) {} }
+            ) { helper in
+                defer { isEnded.signal() }
+                try helper.behave()
+                helper.send(FakeDecoder.devicePicture(0, id: 0), .accepted(number: 0))
+                _ = try helper.receive()
+                helper.send(.drained)
+                isReleased.wait()
+                while let message = try helper.receive() {
+                    if case .close = message {
+                        isTold.withLock { $0 = true }
+                        return
+                    }
+                }
+            }
+            isReleased.signal()
+            isEnded.wait()
+            #expect(isTold.withLock { $0 })
+            #expect(outputs?.takeAll().count == 1)
+            outputs = nil
             Traces.expectNone()
         }
 

@@ -135,6 +135,14 @@ final class DecodedSlots: Sendable {
         flush()
     }
 
+    /// Gives the decoder up. The helper is told so as soon as it can be told: if the connection were closed instead, pictures
+    /// would be lost that orders to encoders name.
+    func cancel(_ link: DecoderLink, because error: MediaError) {
+        guard link.cancel(because: error) else { return }
+        state.withLock { $0.unsent.append(.init(message: .close)) }
+        flush()
+    }
+
     /// Sends the messages that were not sent yet, as far as possible without waiting.
     func flush() {
         while sending.withLockIfAvailable({ _ in sendAll() }) == true, state.withLock({ !$0.unsent.isEmpty }) {}

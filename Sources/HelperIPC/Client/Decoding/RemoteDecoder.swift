@@ -70,7 +70,7 @@ package final class RemoteDecoder: DecoderBackend {
         format = request.formatDescription
         cancel = {
             // First, so that a call that is woken finds the reason.
-            link.cancel(because: MediaError(.cancelled, "the decoder was cancelled"))
+            slots.cancel(link, because: MediaError(.cancelled, "the decoder was cancelled"))
             ledger.settle()
         }
     }
@@ -117,7 +117,7 @@ package final class RemoteDecoder: DecoderBackend {
         ledger.settle()
         if connection.hasPictures {
             // They need the connection, which is closed with the last one; the decoder is released now.
-            link.cancel(because: MediaError(.invalidState, "the decoder was released"))
+            slots.cancel(link, because: MediaError(.invalidState, "the decoder was released"))
         } else {
             link.close(within: HelperHost.grace)
         }
@@ -267,7 +267,7 @@ extension SampleLedger {
                     )
                 } catch {
                     // No fault of the helper: other connections to it go on.
-                    link.cancel(because: error)
+                    self.slots.cancel(link, because: error)
                     self.settle()
                 }
             }

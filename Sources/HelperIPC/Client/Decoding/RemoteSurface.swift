@@ -104,6 +104,8 @@ final class DecoderConnection: Sendable {
 
     deinit {
         pictureLink.withLock { $0.take() }?.close()
+        // As the last message of a decoder that was given up, if it was not sent yet.
+        slots.flush()
         // Does nothing if the decoder has closed it. This thread may be one that must not wait.
         link.close()
     }
