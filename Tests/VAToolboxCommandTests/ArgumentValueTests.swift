@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import MediaIO
 import MediaTypes
 import Testing
 
@@ -41,6 +42,23 @@ import Testing
 
     @Test(arguments: ["", ":", "1:", ":1", "1:60", "1:60:00", "1:2:3:4", "-1", "1.5:00", "1s", "9999999999:00:00"])
     func noTimes(text: String) { #expect(ClockTime(argument: text) == nil) }
+
+    @Test(arguments: [
+        ("pixels=1", InputLimits(pixels: 1)), ("tracks=1000,duration=5", InputLimits(tracks: 1000, duration: 5)),
+        (
+            "duration=2147483647,pixels=2147483647,tracks=1",
+            InputLimits(pixels: 2_147_483_647, tracks: 1, duration: 2_147_483_647)
+        ),
+    ])
+    func inputLimits(text: String, limits: InputLimits) { #expect(InputLimits(argument: text) == limits) }
+
+    @Test(arguments: [
+        "", ",", "pixels", "pixels=", "pixels=0", "pixels=2147483648", "pixels=-1", "pixels=1.5", "pixels=1,",
+        "tracks=1001",
+        "pixels=1,pixels=1", "depth=1", "pixels=1 tracks=1", "=1", "pixels==1", "Pixels=1",
+        "duration=99999999999999999999",
+    ])
+    func noInputLimits(text: String) { #expect(InputLimits(argument: text) == nil) }
 
     @Test func timesAreExact() {
         #expect(ClockTime(argument: "0.1")?.time == MediaTime(value: 1, timescale: 10))

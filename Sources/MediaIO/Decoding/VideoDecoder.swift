@@ -22,8 +22,9 @@ final class VideoDecoder {
     /// - Parameters:
     ///   - stream: The stream to decode.
     ///   - threads: The number of threads; 0 for one per processor.
+    ///   - pixels: The largest number of pixels of a picture; `nil` for libavcodec's limit. Larger ones are damage.
     ///   - log: The destination of messages, including those of the decoder's threads.
-    init(stream: UnsafePointer<AVStream>, threads: Int, log: LogRoute?) throws(MediaError) {
+    init(stream: UnsafePointer<AVStream>, threads: Int, pixels: Int?, log: LogRoute?) throws(MediaError) {
         self.log = log
         let parameters = stream.pointee.codecpar
         let (codec, context) = try Self.make(parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE)
@@ -38,6 +39,7 @@ final class VideoDecoder {
         context.pointee.opaque = log?.mark
         context.pointee.pkt_timebase = stream.pointee.time_base
         context.pointee.framerate = stream.pointee.avg_frame_rate
+        if let pixels { context.pointee.max_pixels = Int64(pixels) }
         context.pointee.thread_count = Int32(clamping: threads)
         context.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
         // Crop to the exact edge rather than to an aligned address.

@@ -23,12 +23,14 @@ final class FirstPictures {
 
     /// Prepares the decoding; `nil` if libavcodec has no decoder, or if pictures are larger than this package accepts.
     ///
-    /// - Parameter maximum: The number of pictures to decode.
-    init?(_ stream: UnsafeMutablePointer<AVStream>, maximum: Int) {
+    /// - Parameters:
+    ///   - maximum: The number of pictures to decode.
+    ///   - pixels: The largest number of pixels of a picture; `nil` for libavcodec's limit.
+    init?(_ stream: UnsafeMutablePointer<AVStream>, maximum: Int, pixels: Int?) {
         let parameters = stream.pointee.codecpar.pointee
         // With several threads, whether libavcodec marks a picture whose damage it concealed depends on their timing.
         guard max(parameters.width, parameters.height) <= PixelBuffer.maximumDimension,
-            let decoder = try? VideoDecoder(stream: stream, threads: 1, log: nil)
+            let decoder = try? VideoDecoder(stream: stream, threads: 1, pixels: pixels, log: nil)
         else { return nil }
         (self.decoder, self.maximum) = (decoder, maximum)
     }

@@ -27,6 +27,8 @@ package struct MediaInspector {
         package var format: String?
         /// The frame rate of a raw H.264 or HEVC stream; `nil` for the one that its SPS states.
         package var frameRate: Rational?
+        /// What the input may have at most.
+        package var limits = InputLimits()
 
         package init() {}
     }
@@ -36,7 +38,7 @@ package struct MediaInspector {
     /// - Parameters:
     ///   - path: A path, `-` for standard input, or a URL.
     ///   - cancellation: Ends the reading, from another thread.
-    /// - Throws: `invalidArgument` for a directory and an unknown format; `unavailable` if the input is missing or not
+    /// - Throws: `invalidArgument` for a directory and an unknown format; `unsupported` for what exceeds the limits; `unavailable` if the input is missing or not
     ///   readable; `malformedData` if it is empty or is no media file; `inputOutput`; `outOfMemory`; `cancelled`.
     package static func report(
         on path: String,
@@ -46,7 +48,9 @@ package struct MediaInspector {
         let outline = LocalFile(path: path).flatMap { ContainerOutline($0) }
         let demuxer: Demuxer
         do throws(MediaError) {
-            let demuxing = MediaSource.Options(format: options.format)
+            var demuxing = MediaSource.Options(format: options.format)
+            demuxing.limits = options.limits
+            try demuxing.validate()
             demuxer = try Demuxer(path: path, options: demuxing, cancellation: cancellation)
         } catch {
             guard error.code == .malformedData, outline?.hasIndex == false else { throw error }
@@ -122,7 +126,9 @@ private struct Examination {
         var (count, bytes) = (0, 0)
         let main = video ?? streams.first { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
         guard let guide = main.map({ Int($0.pointee.index) }) else { return }
-        pictures = video.flatMap { FirstPictures($0, maximum: MediaInspector.mostPictures) }
+        pictures = video.flatMap {
+            FirstPictures($0, maximum: MediaInspector.mostPictures, pixels: options.limits.pixels)
+        }
         reading: while count < MediaInspector.mostPackets, bytes < MediaInspector.mostBytes {
             switch try reader.read(&problems) {
             case .finished, .abandoned: break reading

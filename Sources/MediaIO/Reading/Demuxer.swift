@@ -47,6 +47,7 @@ final class Demuxer {
         let status = avformat_find_stream_info(context, nil)
         try cancellation.check()
         try check(status, "avformat_find_stream_info", "the input cannot be read", code: .malformedData, given: path)
+        try options.limits.check(self)
         rawPictures = context.flatMap { RawPictureReader($0) }
     }
 

@@ -32,6 +32,9 @@ extension MediaSource {
         /// to this bit depth.
         public var maximumBitDepth = 10
 
+        /// What the input may have at most.
+        public var limits = InputLimits()
+
         /// Whether ``MediaSource/decode(with:)`` may be called: samples are kept until the first call of
         /// ``MediaSource/next()``.
         package var allowsOtherDecoder = false
@@ -59,6 +62,7 @@ extension MediaSource {
         ///
         /// - Throws: `invalidArgument` if one is out of range.
         package func validate() throws(MediaError) {
+            try limits.validate()
             if chromaFormat == .monochrome {
                 throw MediaError(
                     .invalidArgument,

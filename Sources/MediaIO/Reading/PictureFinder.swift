@@ -59,17 +59,20 @@ package final class PictureFinder {
     /// - Parameters:
     ///   - path: A path, `-` for standard input, or a URL.
     ///   - format: FFmpeg's name of the format; `nil` to detect it.
+    ///   - limits: What the input may have at most.
     /// - Throws: The errors of ``MediaSource``'s initializer.
     package init(
         path: String,
         format: String?,
+        limits: InputLimits = InputLimits(),
         logger: Logger?,
         cancellation: Cancellation
     ) throws(MediaError) {
         log = LogRoute(logger)
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
-        let options = MediaSource.Options(format: format)
+        var options = MediaSource.Options(format: format)
+        options.limits = limits
         isCut = (LocalFile(path: path).flatMap { ContainerOutline($0) }?.missingBytes ?? 0) > 0
         demuxer = try Demuxer(path: path, options: options, cancellation: cancellation)
         let stream = try StreamSelection(demuxer).video

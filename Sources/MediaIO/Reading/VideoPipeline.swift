@@ -87,7 +87,7 @@ final class VideoPipeline {
         self.demuxer = demuxer
         self.options = options
         self.log = log
-        decoder = try VideoDecoder(stream: stream, threads: options.threads, log: log)
+        decoder = try VideoDecoder(stream: stream, threads: options.threads, pixels: options.limits.pixels, log: log)
         rate = FrameRateEstimate(stream: stream)
         streamOrientation = Self.sideData(stream, AV_PKT_DATA_DISPLAYMATRIX)
             .map { Orientation(displayMatrix: PictureColor.displayMatrix($0)) }

@@ -59,6 +59,7 @@ public final class ThumbnailMaker: Sendable {
         let finder = try PictureFinder(
             path: request.input,
             format: request.inputFormat,
+            limits: request.inputLimits,
             logger: request.logger,
             cancellation: cancellation
         )
@@ -276,6 +277,8 @@ extension ThumbnailRequest {
             try check("number of rows", rows, 1...100)
         }
         if case .jpeg(let quality) = format { try check("quality of JPEG", quality, StillFormat.qualities) }
-        try MediaSource.Options(start: start, duration: duration).validate()
+        var options = MediaSource.Options(start: start, duration: duration)
+        options.limits = inputLimits
+        try options.validate()
     }
 }

@@ -41,6 +41,8 @@ public struct ThumbnailRequest: Sendable {
     public var duration: MediaTime?
     /// FFmpeg's name of the input's format; `nil` to detect it.
     public var inputFormat: String?
+    /// What the input may have at most.
+    public var inputLimits = InputLimits()
     /// Whether existing files may be replaced.
     public var overwrite = false
     /// Receives FFmpeg's messages; `nil` leaves them to `MediaLog.logger`.

@@ -50,6 +50,8 @@ struct InputArguments: ParsableArguments, Sendable {
 
     @Option(help: ArgumentHelp("Raw video: pixel format, such as yuv420p, nv12 or p010.", valueName: "name"))
     var inputPixelFormat: String?
+
+    @OptionGroup var limits: InputLimitArguments
 }
 
 /// The output and its container.

@@ -63,6 +63,7 @@ extension EncodeCommand {
 extension InputArguments {
     func options() throws(MediaError) -> MediaSource.Options {
         var options = MediaSource.Options(format: inputFormat, rawVideo: try rawVideo())
+        options.limits = try limits.limits()
         options.start = try start?.value(of: "--start").time
         options.duration = try duration?.value(of: "--duration").time
         if let deinterlace { options.deinterlacing = try deinterlace.value(of: "--deinterlace") }

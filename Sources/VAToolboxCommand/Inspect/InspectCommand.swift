@@ -36,6 +36,8 @@ struct InspectCommand: ParsableCommand, Sendable {
     )
     var inputFps: ArgumentText<Rational>?
 
+    @OptionGroup var limits: InputLimitArguments
+
     @Flag(help: "Print the report as one JSON document.")
     var json = false
 }
@@ -60,6 +62,7 @@ final class InspectJob: Sendable {
         do throws(MediaError) {
             var options = MediaInspector.Options()
             options.format = command.inputFormat
+            options.limits = try command.limits.limits()
             options.frameRate = try command.inputFps?.value(of: "--input-fps")
             if let rate = options.frameRate, !rate.isPositive {
                 throw MediaError(

@@ -117,6 +117,8 @@ struct ThumbnailInputArguments: ParsableArguments, Sendable {
 
     @Option(help: ArgumentHelp("FFmpeg's name of the input format (default: detected).", valueName: "name"))
     var inputFormat: String?
+
+    @OptionGroup var limits: InputLimitArguments
 }
 
 /// The format of a file with one picture, by its usual extension.
@@ -158,6 +160,7 @@ extension ThumbnailsCommand {
         request.start = try source.start?.value(of: "--start").time ?? .zero
         request.duration = try source.duration?.value(of: "--duration").time
         request.inputFormat = source.inputFormat
+        request.inputLimits = try source.limits.limits()
         request.overwrite = output.overwrite
         return request
     }
