@@ -60,6 +60,7 @@ package struct EncodingService: Sendable {
             state: data.state,
             stallTimeout: settings.stallTimeout,
             memory: settings.taskMemory,
+            inputLimits: settings.inputLimits,
             logger: logger
         )
         let changes = ChangeSignal()
@@ -67,7 +68,7 @@ package struct EncodingService: Sendable {
         let uploads = try UploadStore(data: data, settings: settings)
         let inputs = InputResolver(uploads: uploads, roots: settings.mediaRoots)
         let attempts = AttemptCounter()
-        let keys = try KeyStore(path: data.keys)
+        let keys = try KeyStore(path: data.keys, hasToken: !settings.token.isEmpty)
         let deliveries = try DeliveryStore(path: data.deliveries)
         let secrets = try WebhookSecrets(path: data.webhookSecret)
         let policy = AddressPolicy(exceptions: settings.allowedAddresses.compactMap(AddressRange.init))
@@ -107,7 +108,11 @@ package struct EncodingService: Sendable {
             devices: devices,
             preview: JobPreview(data: data, inputs: inputs, commands: commands),
             commands: commands,
-            streams: StreamLimit(most: settings.streams > 0 ? settings.streams : 2 * dispatcher.most),
+            streams: ConcurrencyLimit(
+                most: settings.streams > 0 ? settings.streams : 2 * dispatcher.most,
+                of: "streams"
+            ),
+            previews: ConcurrencyLimit(most: 2 * dispatcher.most, of: "probes and dry runs"),
             counter: RequestCounter(),
             attempts: attempts,
             deliveries: deliveries,

@@ -21,7 +21,8 @@ struct ServiceState: Sendable {
     let devices: DeviceMonitor
     let preview: JobPreview
     let commands: any CommandRunning
-    let streams: StreamLimit
+    let streams: ConcurrencyLimit
+    let previews: ConcurrencyLimit
     let counter: RequestCounter
     let attempts: AttemptCounter
     let deliveries: DeliveryStore

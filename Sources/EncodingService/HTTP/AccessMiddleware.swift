@@ -2,6 +2,7 @@
 
 internal import Crypto
 internal import HTTPTypes
+internal import HostSystem
 internal import Hummingbird
 internal import NIOCore
 internal import ServiceAPI
@@ -16,9 +17,18 @@ struct AccessMiddleware: RouterMiddleware {
 
     private let service: ServiceState
     private let token: SHA256.Digest?
+    /// The requests of each key.
+    private let requests: RequestLimiter
+    /// The wrong keys from each address.
+    private let failures: RequestLimiter
+    private let audit: AuditLog
 
     init(service: ServiceState) {
         self.service = service
+        let settings = service.settings
+        requests = RequestLimiter(rate: Double(settings.requestRate), capacity: 2 * Double(settings.requestRate))
+        failures = RequestLimiter(rate: Double(settings.wrongKeys) / 60, capacity: Double(settings.wrongKeys))
+        audit = AuditLog(path: service.data.audit, logger: service.logger)
         token = service.settings.token.isEmpty ? nil : SHA256.hash(data: Array(service.settings.token.utf8))
     }
 
@@ -29,14 +39,54 @@ struct AccessMiddleware: RouterMiddleware {
     ) async throws -> Response {
         if ["/healthz", "/readyz"].contains(request.uri.path) { return try await next(request, context) }
         var context = context
-        if await needsKey() {
-            if Self.isPublic(request) { return try await next(request, context) }
-            context.client = try await client(request)
-        } else {
-            try Self.checkHost(request)
-            try Self.checkSite(request)
+        do {
+            if await needsKey() {
+                if Self.isPublic(request) { return try await next(request, context) }
+                context.client = try await client(request, at: context.address)
+                try limit(context)
+            } else {
+                try Self.checkHost(request)
+                try Self.checkSite(request)
+            }
+            let response = try await next(request, context)
+            await record(request, context, status: Int(response.status.code), code: nil)
+            return response
+        } catch {
+            let told = ErrorConversion.apiError(error, request)
+            await record(request, context, status: told.status, code: told.code)
+            throw error
         }
-        return try await next(request, context)
+    }
+
+    /// Refuses a client that sends more requests than one may. The token of the settings is the operator's, who may.
+    private func limit(_ context: ServiceContext) throws(APIError) {
+        let client = context.client
+        guard !client.name.isEmpty else { return }
+        let name = client.name == Client.linkName ? "\(client.name) \(context.address)" : client.name
+        guard let wait = requests.take(name, at: Clock.monotonic) else { return }
+        throw APIError(
+            .rateLimited,
+            "The client sends more requests than the service takes of one",
+            allowed: "\(service.settings.requestRate) a second",
+            retryAfter: Int(wait.rounded(.up))
+        )
+    }
+
+    /// Records requests that change something, and those that were refused.
+    private func record(_ request: Request, _ context: ServiceContext, status: Int, code: ErrorCode?) async {
+        let isReading = [.get, .head, .options].contains(request.method)
+        guard !isReading || [401, 403, 429].contains(status) else { return }
+        let entry = AuditLog.Entry(
+            time: Clock.now,
+            request: context.id,
+            client: context.client.name,
+            address: context.address,
+            method: request.method.rawValue,
+            path: request.uri.path,
+            status: status,
+            code: code?.rawValue
+        )
+        try? await FileWork.run { [audit] in audit.add(entry) }
     }
 
     private func needsKey() async -> Bool {
@@ -44,7 +94,27 @@ struct AccessMiddleware: RouterMiddleware {
         return await !service.keys.isEmpty
     }
 
-    private func client(_ request: Request) async throws -> Client {
+    private func client(_ request: Request, at address: String) async throws -> Client {
+        let now = Clock.monotonic
+        // Nothing is compared, so that not even a right guess shows.
+        if let wait = failures.wait(address, at: now) {
+            throw APIError(
+                .rateLimited,
+                "Too many wrong keys came from this address",
+                allowed: "\(service.settings.wrongKeys) a minute",
+                retryAfter: Int(wait.rounded(.up))
+            )
+        }
+        do {
+            return try await identify(request)
+        } catch let error as APIError {
+            let hasGuessed = Self.bearer(request) != nil || request.uri.queryParameters.get("signature") != nil
+            if hasGuessed, error.code == .unauthorized { _ = failures.take(address, at: now) }
+            throw error
+        }
+    }
+
+    private func identify(_ request: Request) async throws -> Client {
         let link = request.uri.queryParameters
         if let signature = link.get("signature") {
             let isValid = service.links.isValid(
@@ -56,7 +126,7 @@ struct AccessMiddleware: RouterMiddleware {
             guard isValid else {
                 throw APIError(.unauthorized, "The link is not valid, or not any more", field: "signature")
             }
-            return Client(name: "link", scopes: [.readJobs, .writeUploads])
+            return Client(name: Client.linkName, scopes: [.readJobs, .writeUploads])
         }
         guard let given = Self.bearer(request) else {
             throw APIError(.unauthorized, "The request has no key", field: "Authorization")

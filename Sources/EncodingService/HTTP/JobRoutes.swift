@@ -37,7 +37,10 @@ struct JobRoutes: Sendable {
         }
         let resolved = try await service.presets.resolve(body)
         let upload = try await service.inputs.resolve(body.input)
-        if isDryRun { return JSONBody.response(try await service.preview.plan(resolved, upload: upload)) }
+        if isDryRun {
+            let plan = try await service.previews.run { try await service.preview.plan(resolved, upload: upload) }
+            return JSONBody.response(plan)
+        }
         try await checkLimit()
         let draft = JobDraft(
             queue: resolved.queue,

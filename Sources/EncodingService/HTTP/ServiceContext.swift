@@ -52,13 +52,15 @@ struct ServiceContext: RequestContext {
 
 /// Who has sent a request.
 struct Client: Sendable, Hashable {
-    /// The ID of its key; empty without one.
+    /// The ID of its key, ``linkName`` for whoever has a signed link; empty without a key.
     var name: String
     /// What it may do.
     var scopes: Set<Scope>
 
     /// Everyone, where no key is needed, and whoever has the token of the settings.
     static let anyone = Client(name: "", scopes: [.admin])
+
+    static let linkName = "link"
 
     func may(_ scope: Scope) -> Bool { scopes.contains(scope) || scopes.contains(.admin) }
 }
@@ -135,8 +137,8 @@ extension APIError {
     func response(requestID: String) -> Response {
         var headers: HTTPFields = [.contentType: "application/problem+json"]
         switch code {
-        case .unavailable: headers[.retryAfter] = "5"
-        case .rateLimited: headers[.retryAfter] = "1"
+        case .unavailable: headers[.retryAfter] = "\(retryAfter ?? 5)"
+        case .rateLimited: headers[.retryAfter] = "\(retryAfter ?? 1)"
         case .unauthorized: headers[.wwwAuthenticate] = "Bearer realm=\"vatoolbox\""
         default: break
         }

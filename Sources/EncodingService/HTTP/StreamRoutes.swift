@@ -33,13 +33,7 @@ struct StreamRoutes: Sendable {
         guard await !service.dispatcher.status.isDraining else {
             throw APIError(.unavailable, "The node drains: it begins no streams")
         }
-        guard service.streams.enter() else {
-            throw APIError(
-                .unavailable,
-                "As many streams are encoded as may be at a time",
-                allowed: "\(service.streams.most) streams"
-            )
-        }
+        try service.streams.enter()
         let stream: EncodingStream
         do {
             stream = try await EncodingStream(service: service, query: query, client: context.client)
@@ -76,27 +70,6 @@ struct StreamRoutes: Sendable {
             }
         )
     }
-}
-
-/// How many streams there are at a time.
-final class StreamLimit: Sendable {
-    let most: Int
-    private let count: Mutex<Int>
-
-    init(most: Int) {
-        self.most = most
-        count = Mutex(0)
-    }
-
-    func enter() -> Bool {
-        count.withLock { count in
-            guard count < most else { return false }
-            count += 1
-            return true
-        }
-    }
-
-    func leave() { count.withLock { $0 -= 1 } }
 }
 
 /// One encode from body to body.
@@ -252,7 +225,7 @@ private final class EncodingStream: Sendable {
         arguments += ["--device=\(query.device)"] + (query.requireHardware ? ["--require-hardware"] : [])
         arguments += ["-o", "-", "--format=\(query.format.name)"]
         arguments += JobPlanner.mediaArguments(query.output)
-        var command = WorkerCommand(arguments: arguments)
+        var command = WorkerCommand(arguments: arguments, readsInput: true)
         // Clients may pause; encoders that hang may not.
         command.stallTimeout = max(600, 10 * service.settings.stallTimeout)
         command.streams = WorkerCommand.Streams(input: input.read, output: output.write)

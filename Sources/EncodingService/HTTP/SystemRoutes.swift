@@ -78,7 +78,10 @@ struct SystemRoutes: Sendable {
         let body = try await JSONBody.read(ProbeRequest.self, from: request)
         let upload = try await service.inputs.resolve(body.input)
         let path = try await service.inputs.file(of: body.input, upload: upload)
-        return JSONBody.response(try await service.preview.inspection.report(on: path, as: body.input))
+        let report = try await service.previews.run {
+            try await service.preview.inspection.report(on: path, as: body.input)
+        }
+        return JSONBody.response(report)
     }
 
     func metrics(_ request: Request, _ context: ServiceContext) async throws -> Response {

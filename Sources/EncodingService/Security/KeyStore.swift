@@ -10,12 +10,17 @@ internal import ServiceAPI
 /// A key is written `vtk_ID_SECRET`. The ID finds the record; the digest of the secret is compared in constant time.
 actor KeyStore {
     private let path: String
+    /// Whether there is a token besides the keys, whose owner can manage keys.
+    private let hasToken: Bool
     private var records: [String: KeyRecord] = [:]
     private var isUseUnsaved = false
 
     /// Reads the keys.
-    init(path: String) throws {
+    ///
+    /// - Parameter hasToken: Whether there is a token besides the keys, so that the keys cannot lock all out.
+    init(path: String, hasToken: Bool = false) throws {
         self.path = path
+        self.hasToken = hasToken
         guard let bytes = try Files.read(path) else { return }
         for record in try JSONDecoder().decode([KeyRecord].self, from: Data(bytes)) { records[record.id] = record }
     }
@@ -31,7 +36,7 @@ actor KeyStore {
     /// - Returns: The key with its secret, which nobody can read again.
     /// - Throws: `APIError` `invalid-state` if the first key is no key of an administrator, which would lock all out.
     func create(_ request: KeyRequest) throws -> NewKey {
-        guard !records.isEmpty || request.scopes.contains(.admin) else {
+        guard hasToken || !records.isEmpty || request.scopes.contains(.admin) else {
             throw APIError(
                 .invalidState,
                 "The first key needs the scope admin: from then on, every request needs a key",
@@ -73,7 +78,8 @@ actor KeyStore {
     func delete(_ id: String) throws {
         guard records[id] != nil else { throw Self.missing(id) }
         let rest = records.values.filter { $0.id != id }
-        guard rest.isEmpty || rest.contains(where: { $0.scopes.contains(Scope.admin.rawValue) && !$0.isExpired }) else {
+        let hasAdministrator = rest.contains { $0.scopes.contains(Scope.admin.rawValue) && !$0.isExpired }
+        guard hasToken || rest.isEmpty || hasAdministrator else {
             throw APIError(
                 .invalidState,
                 "No other key could manage keys",

@@ -17,6 +17,16 @@ package struct ServiceSettings: Sendable, Hashable {
     package var roots: [String] = []
     /// The secret that clients must send, with all rights; empty if none is needed.
     package var token = ""
+    /// Requests per second that the service takes of one key in the long run; 0 for no limit.
+    package var requestRate = 100
+    /// Wrong keys per minute that may come from one address; 0 for no limit.
+    package var wrongKeys = 60
+    /// The largest number of pixels that a picture of an input may have.
+    package var inputPixels = 8192 * 8192
+    /// The largest number of tracks that an input may have.
+    package var inputTracks = 100
+    /// The longest input, in seconds, as its headers state it; 0 for no limit.
+    package var inputDuration = 0
     /// The program that encodes; empty for `vatoolbox` beside this one.
     package var program = ""
     /// How many tasks run at a time; 0 for one per two processors, at least one.
@@ -57,6 +67,11 @@ package struct ServiceSettings: Sendable, Hashable {
     package var usesTLS: Bool { !certificate.isEmpty }
     /// Whether only programs of this machine can connect.
     package var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+
+    /// The limits of inputs, as the option `--input-limits` of the command.
+    var inputLimits: String {
+        "pixels=\(inputPixels),tracks=\(inputTracks)" + (inputDuration > 0 ? ",duration=\(inputDuration)" : "")
+    }
 
     /// The media roots by name.
     package var mediaRoots: [String: String] {

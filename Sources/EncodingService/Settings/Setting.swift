@@ -43,6 +43,20 @@ package struct Setting: Sendable {
             "Secret that clients must send; better in the environment",
             isSecret: true
         ),
+        .integer(
+            "access.requests",
+            \.requestRate,
+            in: 0...1_000_000,
+            "number",
+            "Requests a second that one key may send, twice as many at once; 0: no limit"
+        ),
+        .integer(
+            "access.wrong-keys",
+            \.wrongKeys,
+            in: 0...1_000_000,
+            "number",
+            "Wrong keys a minute that may come from one address, such as that of a proxy; 0: no limit"
+        ),
         .text(
             "data",
             \.data,
@@ -50,6 +64,15 @@ package struct Setting: Sendable {
             "Folder of jobs, uploads and results (default: ~/.local/state/vatoolbox/service)"
         ),
         .list("media.roots", \.roots, "name=folder,…", "Folders from which jobs may read"),
+        .integer("inputs.pixels", \.inputPixels, in: 1...Int(Int32.max), "number", "Pixels that a picture may have"),
+        .integer("inputs.tracks", \.inputTracks, in: 1...1000, "number", "Tracks that an input may have"),
+        .integer(
+            "inputs.duration",
+            \.inputDuration,
+            in: 0...Int(Int32.max),
+            "seconds",
+            "The longest input, as its headers state it; 0: no limit"
+        ),
         .text("program", \.program, "file", "The program vatoolbox, if it is not beside this one"),
         .integer(
             "workers.count",

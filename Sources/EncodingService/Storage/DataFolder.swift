@@ -15,6 +15,7 @@ internal import JobStore
 /// | `logs/JOB.log` | What the programs of a job have said |
 /// | `unknown/JOB/` | Results and logs of jobs that the store lost when it went back to its backup |
 /// | `keys.json`, `presets/` | Keys of clients; settings by name |
+/// | `audit.jsonl` | Who has changed what |
 /// | `state/` | What workers know of devices |
 package struct DataFolder: Sendable, Hashable {
     /// The folder.
@@ -31,6 +32,7 @@ package struct DataFolder: Sendable, Hashable {
     }
 
     var jobStore: String { "\(path)/jobs.sqlite" }
+    var audit: String { "\(path)/audit.jsonl" }
     var keys: String { "\(path)/keys.json" }
     var deliveries: String { "\(path)/deliveries.sqlite" }
     var webhookSecret: String { "\(path)/webhooks.key" }

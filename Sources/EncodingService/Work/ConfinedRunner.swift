@@ -16,6 +16,8 @@ struct ConfinedRunner: CommandRunning {
     let state: String
     let stallTimeout: Double
     let memory: Int
+    /// What inputs may have, as the command reads it.
+    let inputLimits: String
     let logger: Logger
     private let hasToldLimitations = OnceFlag()
 
@@ -26,6 +28,7 @@ struct ConfinedRunner: CommandRunning {
         state: String,
         stallTimeout: Double,
         memory: Int,
+        inputLimits: String,
         logger: Logger
     ) {
         self.host = host
@@ -34,6 +37,7 @@ struct ConfinedRunner: CommandRunning {
         self.state = state
         self.stallTimeout = stallTimeout
         self.memory = memory
+        self.inputLimits = inputLimits
         self.logger = logger
     }
 
@@ -47,7 +51,8 @@ struct ConfinedRunner: CommandRunning {
     ) async throws -> CommandResult {
         var confined = ConfinedCommand(
             program,
-            command.arguments + (command.tellsProgress ? ["--progress", ConfinedCommand.progressPath] : []),
+            command.arguments + (command.tellsProgress ? ["--progress", ConfinedCommand.progressPath] : [])
+                + (command.readsInput ? ["--input-limits=\(inputLimits)"] : []),
             environment: environment.merging(["VATOOLBOX_STATE": state]) { $1 },
             otherPrograms: ConfinedCommand.helpers(besides: program),
             readable: command.readable,

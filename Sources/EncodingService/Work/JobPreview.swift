@@ -81,6 +81,7 @@ struct JobPreview: Sendable {
             arguments: JobPlanner.arguments(of: sample, outputs: group, input: input, folder: folder),
             readable: [input],
             writable: [folder],
+            readsInput: true,
             timeLimit: Self.timeLimit
         )
         let ended = try await commands.run(command) { _ in

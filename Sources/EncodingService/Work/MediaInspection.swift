@@ -19,6 +19,7 @@ struct MediaInspection: Sendable {
         let command = WorkerCommand(
             arguments: arguments,
             readable: [path],
+            readsInput: true,
             tellsProgress: false,
             timeLimit: Self.timeLimit
         )

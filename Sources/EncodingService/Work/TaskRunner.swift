@@ -14,6 +14,8 @@ struct WorkerCommand: Sendable, Hashable {
     var readable: [String] = []
     /// Folders that it may write.
     var writable: [String] = []
+    /// Whether it reads a file of strangers, to which the limits of inputs apply.
+    var readsInput = false
     /// Whether it tells its progress; one that does not advance is ended.
     var tellsProgress = true
     /// The seconds without progress after which it is ended; `nil` for those of the settings.
@@ -163,6 +165,7 @@ struct TaskRunner: Sendable {
             ),
             readable: [input],
             writable: [folder],
+            readsInput: true,
             timeLimit: request.timeLimit
         )
         log.add("attempt \(token.rawValue): vatoolbox \(command.arguments.map(Self.shellWord).joined(separator: " "))")
