@@ -94,6 +94,16 @@ package struct EncodingService: Sendable {
             logger: logger
         )
         let devices = DeviceMonitor(commands: commands, changes: changes, logger: logger)
+        let presets = try PresetStore(folder: data.presets)
+        let submission = JobSubmission(
+            store: store,
+            presets: presets,
+            inputs: inputs,
+            uploads: uploads,
+            dispatcher: dispatcher,
+            changes: changes,
+            limit: settings.jobLimit
+        )
         state = ServiceState(
             settings: settings,
             version: version,
@@ -127,9 +137,18 @@ package struct EncodingService: Sendable {
             ),
             logger: logger,
             followUp: FollowUp(store: store, uploads: uploads, keys: keys, changes: changes, logger: logger),
-            presets: try PresetStore(folder: data.presets),
+            presets: presets,
             keys: keys,
-            links: try LinkSigner(path: data.linkKey)
+            links: try LinkSigner(path: data.linkKey),
+            submission: submission,
+            watches: try WatchFolders(
+                folder: data.watches,
+                inputs: inputs,
+                submission: submission,
+                interval: settings.watchInterval,
+                changes: changes,
+                logger: logger
+            )
         )
         self.logger = logger
         onceReady = ReadyPort()
@@ -165,6 +184,7 @@ package struct EncodingService: Sendable {
                 // The last one ends first.
                 services: [
                     .init(service: application), .init(service: state.devices), .init(service: state.followUp),
+                    .init(service: state.watches),
                     .init(service: state.webhooks),
                     .init(service: state.dispatcher, successTerminationBehavior: .gracefullyShutdownGroup),
                 ],

@@ -33,6 +33,8 @@ struct ServiceState: Sendable {
     let presets: PresetStore
     let keys: KeyStore
     let links: LinkSigner
+    let submission: JobSubmission
+    let watches: WatchFolders
 
     /// A client has changed something that workers and watchers want to know.
     func changed() {

@@ -73,12 +73,18 @@ package enum Files {
         package var isFolder: Bool
         /// The number of names.
         package var linkCount: Int
+        /// When its data was changed, in nanoseconds since 1970.
+        package var modified: Int64
+        /// Its number on its file system.
+        package var inode: UInt64
 
         fileprivate init(_ result: stat) {
             size = Int(result.st_size)
             isFile = result.st_mode & S_IFMT == S_IFREG
             isFolder = result.st_mode & S_IFMT == S_IFDIR
             linkCount = Int(result.st_nlink)
+            modified = Int64(result.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(result.st_mtim.tv_nsec)
+            inode = UInt64(result.st_ino)
         }
     }
 
@@ -98,6 +104,12 @@ package enum Files {
         guard fstat(descriptor, &result) == 0 else { return nil }
         let status = Status(result)
         return status.isFile ? status.size : nil
+    }
+
+    /// Whether an open file is a folder.
+    package static func isFolder(_ descriptor: Int32) -> Bool {
+        var result = stat()
+        return fstat(descriptor, &result) == 0 && Status(result).isFolder
     }
 
     /// Puts a file or folder onto the disk.

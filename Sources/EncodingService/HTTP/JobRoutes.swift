@@ -26,44 +26,17 @@ struct JobRoutes: Sendable {
         let isDryRun = try request.query(SubmitQuery.self).dryRun
         let body = try await JSONBody.read(JobRequest.self, from: request)
         let key = try Self.idempotencyKey(request)
-        guard body.queue != StreamRoutes.queue else {
-            throw APIError(
-                .invalidRequest,
-                "The queue is for streams",
-                field: "/queue",
-                value: .string(body.queue),
-                allowed: "any other queue, or POST /v1/encode"
-            )
-        }
-        let resolved = try await service.presets.resolve(body)
-        let upload = try await service.inputs.resolve(body.input)
         if isDryRun {
+            let resolved = try await service.submission.resolve(body)
+            let upload = try await service.inputs.resolve(body.input)
             let plan = try await service.previews.run { try await service.preview.plan(resolved, upload: upload) }
             return JSONBody.response(plan)
         }
-        try await checkLimit()
-        let draft = JobDraft(
-            queue: resolved.queue,
-            priority: resolved.priority,
-            share: resolved.share,
-            labels: resolved.labels,
-            request: String(decoding: resolved.jsonBytes, as: UTF8.self),
-            tasks: JobPlanner.tasks(of: resolved, upload: upload),
-            idempotency: key.map { key in
-                JobDraft.Idempotency(key: "\(context.client.name)/\(key)", hash: Digest.sha256(body.canonicalBytes))
-            },
-            timeLimit: resolved.timeLimit.map { .seconds($0) },
-            retention: .seconds(resolved.retention)
-        )
-        let (job, isNew) = try await store.submit(draft)
-        if isNew {
-            if let upload { await service.uploads.retain(upload, by: job.id) }
-            service.changed()
-        }
+        let (id, isNew) = try await service.submission.submit(body, key: key.map { "\(context.client.name)/\($0)" })
         return JSONBody.response(
-            try view.job(try await store.job(job.id), waiting: try await waitingReason(job.id)),
+            try view.job(try await store.job(id), waiting: try await waitingReason(id)),
             status: isNew ? .created : .ok,
-            headers: [.location: "/v1/jobs/\(job.id)"]
+            headers: [.location: "/v1/jobs/\(id)"]
         )
     }
 
@@ -79,19 +52,6 @@ struct JobRoutes: Sendable {
             )
         }
         return key
-    }
-
-    private func checkLimit() async throws {
-        let queues = try await store.queues()
-        let count = queues.reduce(0) { $0 + $1.ready + $1.running }
-        guard count < service.settings.jobLimit else {
-            throw APIError(
-                .rateLimited,
-                "As many jobs wait as the service keeps",
-                value: .integer(Int64(count)),
-                allowed: "fewer than \(service.settings.jobLimit)"
-            )
-        }
     }
 
     // MARK: Reading

@@ -55,6 +55,8 @@ package struct ServiceSettings: Sendable, Hashable {
     package var idleTimeout = 60.0
     /// Addresses or ranges that the service may connect to although they are private.
     package var allowedAddresses: [String] = []
+    /// How often watched folders are read, in seconds.
+    package var watchInterval = 5.0
     /// The lowest level of log lines.
     package var logLevel = "info"
     /// `text` or `json`.

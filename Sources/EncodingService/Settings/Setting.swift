@@ -101,6 +101,7 @@ package struct Setting: Sendable {
         .seconds("store.lease", \.lease, in: 1...3600, "How long a task is kept for a worker that is not heard of"),
         .seconds("store.backup-interval", \.backupInterval, in: 1...86400, "Interval between backups of the job store"),
         .integer("jobs.limit", \.jobLimit, in: 1...10_000_000, "number", "Jobs that may wait or run at a time"),
+        .seconds("watch.interval", \.watchInterval, in: 0.1...86400, "How often watched folders are read"),
         .seconds("http.idle-timeout", \.idleTimeout, in: 1...86400, "How long an idle connection is kept"),
         .list("network.allow", \.allowedAddresses, "address,…", "Private addresses and ranges that webhooks may reach"),
         .choice(

@@ -16,6 +16,7 @@ internal import JobStore
 /// | `unknown/JOB/` | Results and logs of jobs that the store lost when it went back to its backup |
 /// | `keys.json`, `presets/` | Keys of clients; settings by name |
 /// | `audit.jsonl` | Who has changed what |
+/// | `watches/` | Watched folders, and which of their files became jobs |
 /// | `state/` | What workers know of devices |
 package struct DataFolder: Sendable, Hashable {
     /// The folder.
@@ -26,7 +27,7 @@ package struct DataFolder: Sendable, Hashable {
     /// - Throws: `FileError`.
     package init(path: String) throws(FileError) {
         self.path = path
-        for name in ["uploads", "work", "results", "logs", "presets", "state"] {
+        for name in ["uploads", "work", "results", "logs", "presets", "watches", "state"] {
             try Files.makeFolder("\(path)/\(name)")
         }
     }
@@ -38,6 +39,7 @@ package struct DataFolder: Sendable, Hashable {
     var webhookSecret: String { "\(path)/webhooks.key" }
     var linkKey: String { "\(path)/links.key" }
     var presets: String { "\(path)/presets" }
+    var watches: String { "\(path)/watches" }
     var state: String { "\(path)/state" }
     var uploads: String { "\(path)/uploads" }
 

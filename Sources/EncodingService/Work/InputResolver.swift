@@ -51,6 +51,17 @@ struct InputResolver: Sendable {
 
     /// Returns the real path of a file below a media root. Neither `..` nor links lead out of it.
     private func mediaFile(_ text: String) throws -> String {
+        try withMedia(text, "file") { descriptor in Files.size(of: descriptor) != nil }
+    }
+
+    /// Returns the real path of a folder below a media root. Neither `..` nor links lead out of it.
+    ///
+    /// - Throws: `APIError` `not-found`.
+    func mediaFolder(_ text: String) throws -> String {
+        try withMedia(text, "folder") { descriptor in Files.isFolder(descriptor) }
+    }
+
+    private func withMedia(_ text: String, _ kind: String, _ isRight: (Int32) -> Bool) throws -> String {
         func refused(_ reason: String, _ allowed: String) -> APIError {
             APIError(.notFound, reason, field: "/input/path", value: .string(text), allowed: allowed)
         }
@@ -62,20 +73,23 @@ struct InputResolver: Sendable {
             )
         }
         let path = String(text[text.index(after: slash)...])
-        guard !path.isEmpty, !path.utf8.contains(0) else { throw refused("The path names no file", names) }
+        guard !path.isEmpty, !path.utf8.contains(0) else { throw refused("The path names no \(kind)", names) }
         let folder = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { throw FileError("open", root) }
         defer { close(folder) }
         let file = linux_open_beneath(folder, path, 1)
         guard file >= 0 else {
             switch errno {
-            case EXDEV: throw refused("The path leads out of its media root", "a file below \(text[...slash])")
-            case EACCES: throw refused("The service may not read this file", "a file that user \(getuid()) may read")
-            default: throw refused("There is no such file", "a file below \(text[...slash])")
+            case EXDEV: throw refused("The path leads out of its media root", "a \(kind) below \(text[...slash])")
+            case EACCES:
+                throw refused("The service may not read this \(kind)", "a \(kind) that user \(getuid()) may read")
+            default: throw refused("There is no such \(kind)", "a \(kind) below \(text[...slash])")
             }
         }
         defer { close(file) }
-        guard Files.size(of: file) != nil else { throw refused("The path names no file", "a regular file") }
+        guard isRight(file) else {
+            throw refused("The path names no \(kind)", "a \(kind == "file" ? "regular file" : kind)")
+        }
         // Confinement is by path. What it names now is what was opened.
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         let count = readlink("/proc/self/fd/\(file)", &buffer, buffer.count - 1)

@@ -21,6 +21,7 @@ package struct Operation: Sendable {
         case media = "Media"
         case queues = "Queues"
         case presets = "Presets"
+        case watches = "Watched folders"
         case node = "Node"
         case keys = "Keys"
         case documentation = "Documentation"

@@ -3,7 +3,7 @@
 extension Operation {
     /// Every operation of the API. The server registers exactly these.
     package static let all: [Operation] =
-        documentation + media + uploads + resumableUploads + jobs + results + queues + presets + node + keys
+        documentation + media + uploads + resumableUploads + jobs + results + queues + presets + watches + node + keys
 
     private static let jobPath = "/v1/jobs/{id}"
     private static let validators = [
@@ -369,6 +369,46 @@ extension Operation {
             "Deletes a preset with all versions. Jobs that named it keep their outputs.",
             scope: .admin,
             responses: [.empty(204, "The preset is deleted")]
+        ),
+    ]
+
+    private static let watches: [Operation] = [
+        Operation(
+            .get,
+            "/v1/watches",
+            id: "listWatches",
+            .watches,
+            "Lists the watched folders.",
+            scope: .readJobs,
+            responses: [.json(WatchList.self)]
+        ),
+        Operation(
+            .get,
+            "/v1/watches/{name}",
+            id: "getWatch",
+            .watches,
+            "Reads a watched folder: its settings, and what was found there.",
+            scope: .readJobs,
+            responses: [.json(Watch.self)]
+        ),
+        Operation(
+            .put,
+            "/v1/watches/{name}",
+            id: "setWatch",
+            .watches,
+            "Watches a folder below a media root, or changes how: each file that appears there becomes a job.",
+            scope: .admin,
+            request: .json(WatchRequest.self),
+            responses: [.json(Watch.self), .json(201, Watch.self, "The new watched folder")]
+        ),
+        Operation(
+            .delete,
+            "/v1/watches/{name}",
+            id: "deleteWatch",
+            .watches,
+            "Ends the watching of a folder. Its jobs go on.",
+            scope: .admin,
+            responses: [.empty(204, "The folder is not watched any more")]
         ),
     ]
 }

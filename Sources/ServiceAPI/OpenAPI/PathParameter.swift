@@ -44,6 +44,7 @@ package struct PathParameter: Sendable {
         case ("files", _): ("Path within the results, which may contain slashes", .text(1...1024, .resultPath))
         case ("errors", _): ("Code of an error or a failure", .text(1...64, .name))
         case ("queues", _): ("Name of the queue", .text(1...64, .name))
+        case ("watches", _): ("Name of the watched folder", .text(1...64, .name))
         case ("presets", _): ("Name of the preset", .text(1...64, .name))
         default: ("ID", .text(1...64, .name))
         }
