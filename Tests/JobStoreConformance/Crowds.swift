@@ -28,7 +28,44 @@ extension ConformanceCase {
         ConformanceCase("workers that freeze, wake up and restart publish each task once") { rig in
             for seed in 0..<UInt64(20) { try await playZombies(rig, seed: seed) }
         },
+        ConformanceCase("of a thousand workers that wake after their leases, none publishes") { rig in
+            for _ in 0..<10 { _ = try await rig.store.submit(.simple(Array(repeating: "encode", count: 100))) }
+            let zombies = try await claimAll(rig, "frozen")
+            try expectEqual(zombies.count, 1000)
+            try await rig.advance(by: .seconds(16))
+            try expectEqual(Set(try await rig.store.tend().lost), Set(zombies.map(\.token)))
+            let heirs = try await claimAll(rig, "heir")
+            let published = Ledger()
+            // Half of them wake when the heir is done, half while it works.
+            for heir in heirs.prefix(500) { try await complete(heir, in: rig, published) }
+            var refusals = 0
+            let store = try await rig.store
+            for zombie in zombies {
+                do throws(StoreError) {
+                    try await store.complete(zombie.token, result: "{}", intent: "{}") {
+                        published.add(zombie.task)
+                    }
+                } catch {
+                    refusals += error.code == .staleAttempt ? 1 : 0
+                }
+            }
+            for heir in heirs.dropFirst(500) { try await complete(heir, in: rig, published) }
+            try expectEqual(refusals, 1000)
+            try expectEqual(published.counts.count, 1000)
+            try expect(published.counts.values.allSatisfy { $0 == 1 }, "a zombie has published")
+        },
     ]
+
+    /// Claims until there is nothing left.
+    private static func claimAll(_ rig: any StoreRig, _ worker: String) async throws -> [Claim] {
+        var claims: [Claim] = []
+        while let claim = try await rig.store.claim("\(worker) \(claims.count)") { claims.append(claim) }
+        return claims
+    }
+
+    private static func complete(_ claim: Claim, in rig: any StoreRig, _ published: Ledger) async throws {
+        try await rig.store.complete(claim.token, result: "{}", intent: "{}") { published.add(claim.task) }
+    }
 
     /// Workers that are frozen at random until their tasks are lost, and go on as if nothing had happened.
     private static func playZombies(_ rig: any StoreRig, seed: UInt64) async throws {

@@ -298,5 +298,22 @@ class DiskTests(unittest.TestCase):
             self.assertEqual(chaos.leftovers(service), [])
 
 
+class MemoryTests(unittest.TestCase):
+    def test_without_memory_one_task_runs_at_a_time(self):
+        with Service("--disk-reserve", "0", "--memory-reserve", "1000T", "--workers-count", "2") as service:
+            service.upload(clip())
+            long = clip("long.mp4", seconds=30)
+            service.upload(long)
+            first = service.submit("long.mp4", slow_output())
+            service.wait(first, "running")
+            second = service.submit("clip.mp4")
+            until(lambda: service.get(f"/v1/jobs/{second}/waiting").json.get("reason") == "memory-short",
+                  "the job says why it waits")
+            self.assertEqual(service.get("/v1/status").json["running"], 1)
+            service.post(f"/v1/jobs/{first}/cancel")
+            self.assertEqual(service.wait(second)["state"], "succeeded", "one may always run")
+            self.assertTrue(any("memory is short" in line for line in service.lines))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -10,7 +10,8 @@ export const PHASES = {fetching: "Fetching the input", measuring: "Measuring the
   verifying: "Verifying", publishing: "Publishing"};
 export const WAITING = {"queue-paused": "Queue paused", "queue-closed": "Queue closed", "queue-full": "Queue full",
   draining: "Node draining", "no-worker": "No worker", demand: "No free worker", "retry-pause": "Pause before a retry",
-  behind: "In line", "disk-full": "Disk full"};
+  behind: "In line", "disk-full": "Disk full",
+  "memory-short": "Memory short"};
 
 /// The input as text: that of a summary, or the one of a request.
 export function inputText(job) {

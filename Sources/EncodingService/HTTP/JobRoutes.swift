@@ -114,8 +114,7 @@ struct JobRoutes: Sendable {
     /// Why a job waits: what the store knows, or what keeps the workers of this node from taking it.
     private func waitingReason(_ id: JobID) async throws -> ServiceAPI.WaitingReason? {
         guard let reason = try await store.reasonForWaiting(id) else { return nil }
-        let status = await service.dispatcher.status
-        return JobView.reason(reason, isDraining: status.isDraining, isDiskLow: status.isDiskLow)
+        return JobView.reason(reason, hold: await service.dispatcher.status.hold)
     }
 
     private func answer(_ id: JobID, _ request: Request) async throws -> Response {

@@ -71,17 +71,19 @@ struct JobView {
 
     static func reason(
         _ reason: StoredWaitingReason,
-        isDraining: Bool,
-        isDiskLow: Bool
+        hold: Dispatcher.Hold?
     ) -> ServiceAPI.WaitingReason {
         ServiceAPI.WaitingReason { value in
             switch reason {
-            case .worker where isDraining:
+            case .worker where hold == .draining:
                 value.reason = .draining
                 value.message = "The service begins no task: it drains"
-            case .worker where isDiskLow:
+            case .worker where hold == .diskFull:
                 value.reason = .diskFull
                 value.message = "The disk of the service has too little space"
+            case .worker where hold == .memoryShort:
+                value.reason = .memoryShort
+                value.message = "The service has too little memory for another task beside those that run"
             case .pause(let until):
                 value.reason = .retryPause
                 value.message = "A failed attempt is repeated after a pause"

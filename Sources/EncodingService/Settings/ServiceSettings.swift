@@ -45,6 +45,8 @@ package struct ServiceSettings: Sendable, Hashable {
     package var uploadLifetime = 86_400.0
     /// Free space of the disk, in bytes, below which no task begins and no upload is accepted.
     package var diskReserve = 1 << 30
+    /// Memory that must be available for a task to begin beside others, in bytes; 0 for no such limit.
+    package var memoryReserve = 256 << 20
     /// How long a task is kept for a worker that was not heard of, in seconds.
     package var lease = 15.0
     /// How often the job store is backed up, in seconds. It also is when the service ends.

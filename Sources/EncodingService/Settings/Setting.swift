@@ -98,6 +98,12 @@ package struct Setting: Sendable {
             "How long an upload is kept after its last use"
         ),
         .bytes("disk.reserve", \.diskReserve, in: 0...Int.max, "Begins no task if less is free on the disk"),
+        .bytes(
+            "memory.reserve",
+            \.memoryReserve,
+            in: 0...Int.max,
+            "Begins no task beside others if less memory is available to the machine or container; 0: no limit"
+        ),
         .seconds("store.lease", \.lease, in: 1...3600, "How long a task is kept for a worker that is not heard of"),
         .seconds("store.backup-interval", \.backupInterval, in: 1...86400, "Interval between backups of the job store"),
         .integer("jobs.limit", \.jobLimit, in: 1...10_000_000, "number", "Jobs that may wait or run at a time"),

@@ -28,6 +28,7 @@ actor Dispatcher {
     private var lastUpkeep = -Double.infinity
     private var lastBackup = Clock.monotonic
     private var isDiskLow = false
+    private var isMemoryShort = false
     /// Since an attempt has found the disk full: tasks begin again when there is more space than then, or at a time.
     private var shortage: Shortage?
     private var storeFailure: String?
@@ -75,16 +76,35 @@ actor Dispatcher {
     struct Status: Sendable, Hashable {
         var isDraining: Bool
         var isDiskLow: Bool
+        var isMemoryShort: Bool
         var running: Int
         var most: Int
         /// Why the store cannot be used now.
         var storeFailure: String?
+
+        /// Why no task begins; `nil` if tasks begin.
+        var hold: Hold? {
+            if isDraining { return .draining }
+            if isDiskLow { return .diskFull }
+            if isMemoryShort { return .memoryShort }
+            return storeFailure.map { .storeAway($0) }
+        }
+    }
+
+    /// Why a node begins no task.
+    enum Hold: Sendable, Hashable {
+        case draining
+        case diskFull
+        case memoryShort
+        /// The job store cannot be used, with the reason.
+        case storeAway(String)
     }
 
     var status: Status {
         Status(
             isDraining: isDraining || isStopping,
             isDiskLow: isDiskLow,
+            isMemoryShort: isMemoryShort,
             running: running.count,
             most: most,
             storeFailure: storeFailure
@@ -311,7 +331,7 @@ actor Dispatcher {
 
     private func claim() async throws(StoreError) {
         guard !isDraining, !isStopping, taskCount < most, checkDisk() else { return }
-        while taskCount < most {
+        while taskCount < most, checkMemory() {
             guard let claim = try await store.claim(request()) else { return }
             let work = Task { [runner] in await runner.run(claim) }
             running[claim.token] = Running(claim: claim, work: work)
@@ -328,6 +348,22 @@ actor Dispatcher {
             shortage = Shortage(free: free, end: Clock.monotonic + Self.shortageLimit)
         }
         wake.send()
+    }
+
+    /// Whether there is memory for another task. One may always run: the machine may have no more.
+    private func checkMemory() -> Bool {
+        let reserve = settings.memoryReserve
+        let available = reserve > 0 ? MemoryLimits.status().available : .max
+        let isShort = taskCount > 0 && available < reserve
+        if isShort != isMemoryShort {
+            logger.log(
+                level: isShort ? .warning : .notice,
+                isShort ? "memory is short: no task begins beside those that run" : "there is memory for tasks again",
+                metadata: ["available": "\(available)", "reserve": "\(reserve)"]
+            )
+        }
+        isMemoryShort = isShort
+        return !isShort
     }
 
     private func checkDisk() -> Bool {

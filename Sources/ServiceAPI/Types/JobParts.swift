@@ -301,6 +301,8 @@ public struct WaitingReason: APIObject {
         case behind
         /// The disk is nearly full.
         case diskFull = "disk-full"
+        /// Memory is short.
+        case memoryShort = "memory-short"
     }
 
     package static let summary = "Why a job waits"
