@@ -32,6 +32,7 @@ package struct EncodingService: Sendable {
     ///   - environment: The environment of the service, from which workers get a few variables.
     ///   - version: The version that the service tells.
     ///   - logger: The log.
+    ///   - recentLog: Where the log keeps its last lines.
     /// - Throws: `SettingsError` for a program or certificate that cannot be used; `FileError`; `StoreError` if the job
     ///   store cannot be opened.
     package init(
@@ -39,7 +40,8 @@ package struct EncodingService: Sendable {
         launcher: [String],
         environment: [String: String],
         version: String,
-        logger: Logger
+        logger: Logger,
+        recentLog: RecentLog = RecentLog()
     ) async throws {
         let data = try DataFolder(path: settings.data)
         let store = try SQLiteJobStore(path: data.jobStore)
@@ -136,6 +138,7 @@ package struct EncodingService: Sendable {
                 logger: logger
             ),
             logger: logger,
+            recentLog: recentLog,
             followUp: FollowUp(store: store, uploads: uploads, keys: keys, changes: changes, logger: logger),
             presets: presets,
             keys: keys,

@@ -29,6 +29,7 @@ struct ServiceState: Sendable {
     let secrets: WebhookSecrets
     let webhooks: WebhookSender
     let logger: Logger
+    let recentLog: RecentLog
     let followUp: FollowUp
     let presets: PresetStore
     let keys: KeyStore

@@ -24,13 +24,15 @@ enum ServeCommand {
                 exit(0)
             }
             let settings = sources.settings
-            LoggingSystem.bootstrap { ServiceLogHandler(label: $0, settings: settings) }
+            let recentLog = RecentLog()
+            LoggingSystem.bootstrap { ServiceLogHandler(label: $0, settings: settings, recentLog: recentLog) }
             let service = try await EncodingService(
                 settings: settings,
                 launcher: [ownPath, "confine"],
                 environment: environment,
                 version: PackageVersion.current,
-                logger: Logger(label: "vatoolbox")
+                logger: Logger(label: "vatoolbox"),
+                recentLog: recentLog
             )
             try await service.run()
             exit(0)

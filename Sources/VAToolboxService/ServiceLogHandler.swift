@@ -10,9 +10,11 @@ struct ServiceLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     private let label: String
     private let isJSON: Bool
+    private let recentLog: RecentLog
 
-    init(label: String, settings: ServiceSettings) {
+    init(label: String, settings: ServiceSettings, recentLog: RecentLog) {
         self.label = label
+        self.recentLog = recentLog
         logLevel = Logger.Level(rawValue: settings.logLevel) ?? .info
         isJSON = settings.logFormat == "json"
     }
@@ -26,6 +28,7 @@ struct ServiceLogHandler: LogHandler {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         let time = Date().formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
         let line = isJSON ? json(event, all, time) : text(event, all, time)
+        recentLog.add(line)
         // A log that cannot be written is no reason to end.
         try? FileHandle.standardError.write(contentsOf: Data((line + "\n").utf8))
     }

@@ -97,6 +97,30 @@ class AuditTests(unittest.TestCase):
                 self.assertNotIn(secret, text)
 
 
+class SupportTests(unittest.TestCase):
+    def test_the_bundle_has_no_secrets(self):
+        with Service("--disk-reserve", "0", environment=ENVIRONMENT) as service:
+            key = new_key(service, "jobs:read", "jobs:write", "uploads:write")["secret"]
+            self.assertEqual(service.get("/v1/support", **bearer(key)).status, 403)
+            service.token = key
+            service.request("PUT", "/v1/uploads/broken.mp4", b"no media")
+            job = service.submit("broken.mp4", webhook={"url": "http://127.0.0.1:9/hook?secret=hidden"})
+            self.assertEqual(service.wait(job)["state"], "failed")
+            answer = service.get("/v1/support", **bearer(TOKEN))
+            self.assertEqual(answer.status, 200, answer)
+            self.assertIn("attachment", answer.headers["Content-Disposition"])
+            bundle = answer.json
+            self.assertEqual(bundle["settings"]["access.token"], "set")
+            self.assertEqual(bundle["settings"]["disk.reserve"], "0")
+            self.assertEqual([failed["id"] for failed in bundle["failedJobs"]], [job])
+            self.assertTrue(any("attempt has failed" in line for line in bundle["log"]), bundle["log"][-5:])
+            self.assertIn("vatoolbox_", bundle["metrics"])
+            self.assertTrue(bundle["system"].startswith("Linux "))
+            secret = service.get("/v1/webhooks/secret", **bearer(TOKEN)).json["secret"]
+            for text in (TOKEN, key, "hidden", secret, secret.removeprefix("whsec_")):
+                self.assertNotIn(text, answer.body.decode())
+
+
 class InputTests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -58,7 +58,7 @@ struct OpenAPITests {
             GET /v1/jobs/{id}/files/{path...}, POST /v1/links, GET /v1/queues, GET /v1/queues/{name},
             PUT /v1/queues/{name}, DELETE /v1/queues/{name}, POST /v1/queues/{name}/pause,
             POST /v1/queues/{name}/resume, POST /v1/queues/{name}/drain, POST /v1/drain, POST /v1/resume,
-            GET /v1/status, GET /v1/watches, GET /v1/watches/{name}, PUT /v1/watches/{name},
+            GET /v1/status, GET /v1/support, GET /v1/watches, GET /v1/watches/{name}, PUT /v1/watches/{name},
             DELETE /v1/watches/{name}, GET /v1/presets,
             GET /v1/presets/{name}, PUT /v1/presets/{name}, DELETE /v1/presets/{name}, GET /v1/keys, POST /v1/keys,
             POST /v1/keys/{id}/rotate, DELETE /v1/keys/{id}, GET /v1/jobs/{id}/deliveries,

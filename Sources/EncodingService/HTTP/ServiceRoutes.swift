@@ -22,6 +22,7 @@ struct ServiceRoutes {
             SystemRoutes(service: service).handlers, JobRoutes(service: service).handlers,
             EventRoutes(service: service).handlers, UploadRoutes(service: service).handlers,
             StreamRoutes(service: service).handlers, WatchRoutes(service: service).handlers,
+            SupportRoutes(service: service).handlers,
             TusRoutes(service: service).handlers,
             QueueRoutes(service: service).handlers, AdministrationRoutes(service: service).handlers,
         ] {

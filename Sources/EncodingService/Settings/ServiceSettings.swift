@@ -77,6 +77,16 @@ package struct ServiceSettings: Sendable, Hashable {
         "pixels=\(inputPixels),tracks=\(inputTracks)" + (inputDuration > 0 ? ",duration=\(inputDuration)" : "")
     }
 
+    /// The settings as texts by their keys; of secrets, whether they are set.
+    var shownTexts: [String: String] {
+        Dictionary(
+            uniqueKeysWithValues: Setting.all.map { setting in
+                let text = setting.show(self).joined(separator: ",")
+                return (setting.key, setting.isSecret ? (text.isEmpty ? "not set" : "set") : text)
+            }
+        )
+    }
+
     /// The media roots by name.
     package var mediaRoots: [String: String] {
         Dictionary(roots.compactMap(Self.root)) { first, _ in first }

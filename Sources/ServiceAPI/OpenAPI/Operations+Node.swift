@@ -213,6 +213,15 @@ extension Operation {
         ),
         Operation(
             .get,
+            "/v1/support",
+            id: "getSupportBundle",
+            .node,
+            "Reads what helps to find out what is wrong with the service, without secrets.",
+            scope: .admin,
+            responses: [.json(SupportBundle.self)]
+        ),
+        Operation(
+            .get,
             "/",
             id: "getDashboard",
             .node,
