@@ -68,12 +68,23 @@ package struct EncodingService: Sendable {
         let changes = ChangeSignal()
         let progress = LiveProgress()
         let uploads = try UploadStore(data: data, settings: settings)
-        let inputs = InputResolver(uploads: uploads, roots: settings.mediaRoots)
+        let client = PinnedClient(
+            policy: AddressPolicy(exceptions: settings.allowedAddresses.compactMap(AddressRange.init))
+        )
+        let inputs = InputResolver(
+            uploads: uploads,
+            roots: settings.mediaRoots,
+            client: client,
+            fetcher: InputFetcher(
+                limit: settings.inputLimit,
+                stallTimeout: settings.fetchTimeout,
+                diskReserve: settings.diskReserve
+            )
+        )
         let attempts = AttemptCounter()
         let keys = try KeyStore(path: data.keys, hasToken: !settings.token.isEmpty)
         let deliveries = try DeliveryStore(path: data.deliveries)
         let secrets = try WebhookSecrets(path: data.webhookSecret)
-        let policy = AddressPolicy(exceptions: settings.allowedAddresses.compactMap(AddressRange.init))
         let runner = TaskRunner(
             store: store,
             data: data,
@@ -133,7 +144,7 @@ package struct EncodingService: Sendable {
                 store: store,
                 deliveries: deliveries,
                 secrets: secrets,
-                policy: policy,
+                client: client,
                 changes: changes,
                 logger: logger
             ),

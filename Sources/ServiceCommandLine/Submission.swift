@@ -18,6 +18,12 @@ package struct Submission: Sendable, Hashable {
         /// What the service can read itself.
         case remote(InputSource)
 
+        /// The source that an argument names: a URL, or otherwise a file on this machine.
+        init(argument: String) {
+            let isURL = ["http://", "https://"].contains { argument.lowercased().hasPrefix($0) }
+            self = isURL ? .remote(.url(argument)) : .file(argument)
+        }
+
         /// The path or the URL.
         package var text: String {
             switch self {
@@ -54,10 +60,10 @@ extension SubmitCommand {
     /// The jobs to submit. Everything that the service would refuse in them is refused here, before files are sent.
     package func submissions() throws(UsageError) -> [Submission] {
         let sources =
-            files.map { Submission.Source.file($0) } + source.inputPath.map { .remote(.path($0)) }
+            files.map(Submission.Source.init(argument:)) + source.inputPath.map { .remote(.path($0)) }
             + source.inputUrl.map { .remote(.url($0)) }
         guard !sources.isEmpty else {
-            throw UsageError("there is no input (allowed: files, --input-path, --input-url)")
+            throw UsageError("there is no input (allowed: files, URLs, --input-path, --input-url)")
         }
         guard !output.isEmpty || outputs.storedPreset != nil else {
             throw UsageError("there is no output (allowed: -o NAME, or --use-preset)")

@@ -14,7 +14,7 @@ package struct SubmitCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "Files on this machine, each of which becomes a job.", completion: .file())
+    @Argument(help: "Files on this machine, or URLs that the service fetches; each becomes a job.", completion: .file())
     package var files: [String] = []
 
     @Option(

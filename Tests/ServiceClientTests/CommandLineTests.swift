@@ -18,6 +18,18 @@ struct CommandLineTests {
         return error?.description ?? ""
     }
 
+    @Test("Arguments are files or URLs")
+    func sources() throws {
+        let found = try Self.submissions("a.mov", "HTTPS://h/b.mov?x=1", "--input-path", "films/c", "-o", "{name}.mp4")
+        #expect(
+            found.map(\.source) == [
+                .file("a.mov"), .remote(.url("HTTPS://h/b.mov?x=1")), .remote(.path("films/c")),
+            ]
+        )
+        #expect(found[1].request().outputs[0].name == "b.mp4")
+        #expect(try Self.refusal("http://h h/b", "-o", "x.mp4").contains("--input-url"))
+    }
+
     @Test("Options become the request")
     func request() throws {
         let submission = try #require(

@@ -77,9 +77,14 @@ struct SystemRoutes: Sendable {
     func probe(_ request: Request, _ context: ServiceContext) async throws -> Response {
         let body = try await JSONBody.read(ProbeRequest.self, from: request)
         let upload = try await service.inputs.resolve(body.input)
-        let path = try await service.inputs.file(of: body.input, upload: upload)
         let report = try await service.previews.run {
-            try await service.preview.inspection.report(on: path, as: body.input)
+            try await service.inputs.withFile(
+                of: body.input,
+                upload: upload,
+                folder: service.data.newPreview()
+            ) { path in
+                try await service.preview.inspection.report(on: path, as: body.input)
+            }
         }
         return JSONBody.response(report)
     }

@@ -43,6 +43,10 @@ package struct ServiceSettings: Sendable, Hashable {
     package var uploadLimit = 64 << 30
     /// How long an upload is kept after its last use, in seconds.
     package var uploadLifetime = 86_400.0
+    /// The largest input that the service fetches, in bytes.
+    package var inputLimit = 64 << 30
+    /// How long a server of an input may send almost nothing, in seconds.
+    package var fetchTimeout = 60.0
     /// Free space of the disk, in bytes, below which no task begins and no upload is accepted.
     package var diskReserve = 1 << 30
     /// Memory that must be available for a task to begin beside others, in bytes; 0 for no such limit.

@@ -97,6 +97,13 @@ package struct Setting: Sendable {
             in: 60...31_536_000,
             "How long an upload is kept after its last use"
         ),
+        .bytes("inputs.limit", \.inputLimit, in: 1...Int.max, "Largest input that is fetched"),
+        .seconds(
+            "inputs.stall-timeout",
+            \.fetchTimeout,
+            in: 1...86400,
+            "Gives up an input whose server sends almost nothing for this long"
+        ),
         .bytes("disk.reserve", \.diskReserve, in: 0...Int.max, "Begins no task if less is free on the disk"),
         .bytes(
             "memory.reserve",
@@ -109,7 +116,12 @@ package struct Setting: Sendable {
         .integer("jobs.limit", \.jobLimit, in: 1...10_000_000, "number", "Jobs that may wait or run at a time"),
         .seconds("watch.interval", \.watchInterval, in: 0.1...86400, "How often watched folders are read"),
         .seconds("http.idle-timeout", \.idleTimeout, in: 1...86400, "How long an idle connection is kept"),
-        .list("network.allow", \.allowedAddresses, "address,…", "Private addresses and ranges that webhooks may reach"),
+        .list(
+            "network.allow",
+            \.allowedAddresses,
+            "address,…",
+            "Private addresses that webhooks and fetched inputs may use"
+        ),
         .choice(
             "log.level",
             \.logLevel,

@@ -11,6 +11,7 @@ internal import JobStore
 /// | `jobs.sqlite` | The job store |
 /// | `uploads/ID/` | What a client has sent: `data`, and `info.json` |
 /// | `work/TOKEN/` | What an attempt at a task writes, until it is published |
+/// | `work/TOKEN.input/` | The input of an attempt, if the service has fetched it |
 /// | `results/JOB/TASK/` | What a task has published, in one step |
 /// | `logs/JOB.log` | What the programs of a job have said |
 /// | `unknown/JOB/` | Results and logs of jobs that the store lost when it went back to its backup |
@@ -44,10 +45,12 @@ package struct DataFolder: Sendable, Hashable {
     var uploads: String { "\(path)/uploads" }
 
     private var workFolder: String { "\(path)/work" }
-    var previews: String { "\(workFolder)/previews" }
+    /// A folder that does not exist yet, for what a request needs until it is answered.
+    func newPreview() -> String { "\(workFolder)/previews/\(Identifier.make(at: Clock.now))" }
 
     func upload(_ id: String) -> String { "\(uploads)/\(id)" }
     func work(_ token: AttemptToken) -> String { "\(workFolder)/\(token.rawValue)" }
+    func spool(_ token: AttemptToken) -> String { "\(work(token)).input" }
     func results(_ job: JobID) -> String { "\(path)/results/\(job)" }
     func results(_ task: TaskID) -> String { "\(results(task.job))/\(task.index)" }
     func log(_ job: JobID) -> String { "\(path)/logs/\(job).log" }

@@ -14,7 +14,7 @@ actor WebhookSender: Service {
     private let store: any JobStore
     private let deliveries: DeliveryStore
     private let secrets: WebhookSecrets
-    private let policy: AddressPolicy
+    private let client: PinnedClient
     private let changes: ChangeSignal
     private let logger: Logger
     /// The events of jobs that have a webhook are looked up from here on.
@@ -25,14 +25,14 @@ actor WebhookSender: Service {
         store: any JobStore,
         deliveries: DeliveryStore,
         secrets: WebhookSecrets,
-        policy: AddressPolicy,
+        client: PinnedClient,
         changes: ChangeSignal,
         logger: Logger
     ) {
         self.store = store
         self.deliveries = deliveries
         self.secrets = secrets
-        self.policy = policy
+        self.client = client
         self.changes = changes
         self.logger = logger
     }
@@ -202,60 +202,9 @@ actor WebhookSender: Service {
             "webhook-signature": await secrets.signature(id: report.id, timestamp: timestamp, body: body),
         ]
         request.body = .bytes(ByteBuffer(bytes: body))
-        return try await PinnedClient.withClient(for: report.url, policy: policy) { client in
+        return try await client.withClient(for: report.url) { client in
             let response = try await client.execute(request, timeout: .seconds(15))
             return (Int(response.status.code), response.headers.first(name: "retry-after").flatMap { Double($0) })
         }
     }
-}
-
-/// A URL whose host has no address that the service may connect to.
-struct AddressRefusal: Error, CustomStringConvertible {
-    var description: String
-}
-
-/// HTTP clients that connect to the very address that was checked: a name server that gives another answer later changes
-/// nothing (DNS rebinding). They follow no redirects.
-enum PinnedClient {
-    static func withClient<Value: Sendable>(
-        for url: String,
-        policy: AddressPolicy,
-        _ body: (HTTPClient) async throws -> Value
-    ) async throws -> Value {
-        guard let host = HTTPClient.Request.host(of: url) else {
-            throw AddressRefusal(description: "the URL has no host")
-        }
-        let addresses = try await FileWork.run { IPAddress.resolve(host) }
-        guard !addresses.isEmpty else { throw UnknownHost(host: host) }
-        guard let address = addresses.first(where: policy.allows) else {
-            throw AddressRefusal(
-                description:
-                    "the address of \(host) is not public: \(addresses.map(\.description).joined(separator: ", ")) "
-                    + "(allowed: public addresses, and those of network.allow)"
-            )
-        }
-        var configuration = HTTPClient.Configuration()
-        configuration.redirectConfiguration = .disallow
-        configuration.dnsOverride = [host: address.description]
-        configuration.timeout = .init(connect: .seconds(10), read: .seconds(30))
-        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        do {
-            let value = try await body(client)
-            try await client.shutdown()
-            return value
-        } catch {
-            try? await client.shutdown()
-            throw error
-        }
-    }
-
-    struct UnknownHost: Error, CustomStringConvertible {
-        var host: String
-        var description: String { "there is no host \(host)" }
-    }
-}
-
-extension HTTPClient.Request {
-    /// The host of a URL, as the client reads it.
-    fileprivate static func host(of url: String) -> String? { try? HTTPClient.Request(url: url).host }
 }

@@ -19,14 +19,19 @@ struct JobPreview: Sendable {
     ///
     /// - Throws: `APIError` `invalid-request` if the command refuses the request, with what it says.
     func plan(_ request: JobRequest, upload: String?) async throws -> Plan {
-        let input = try await inputs.file(of: request.input, upload: upload)
+        try await inputs.withFile(of: request.input, upload: upload, folder: data.newPreview()) { input in
+            try await plan(request, of: input)
+        }
+    }
+
+    private func plan(_ request: JobRequest, of input: String) async throws -> Plan {
         var plan = Plan()
         plan.input = try await inspection.report(on: input, as: request.input)
         plan.request = request
         var duration = 0.0
         var size = 0.0
         for (index, group) in JobPlanner.groups(of: request).enumerated() {
-            let folder = "\(data.previews)/\(Identifier.make(at: Clock.now))"
+            let folder = data.newPreview()
             try await FileWork.run { try Files.makeFolder(folder) }
             defer { Task { try? await FileWork.run { try Files.remove(folder) } } }
             let document = try await encodeSample(of: request, group, input, folder)

@@ -76,3 +76,24 @@ final class ProgressMeter: Sendable {
         }
     }
 }
+
+/// Makes progress of bytes that are fetched, a few times per second at most.
+final class FetchMeter: Sendable {
+    private let lastTold = Mutex(-Double.infinity)
+    private static let interval = 0.2
+
+    /// Adds what was told; `nil` if that was too short ago.
+    func add(_ bytes: Int, of size: Int?, at clock: Double, date: Double) -> Progress? {
+        let isDue = lastTold.withLock { last in
+            guard clock - last >= Self.interval else { return false }
+            last = clock
+            return true
+        }
+        guard isDue else { return nil }
+        return Progress {
+            $0.phase = .fetching
+            if let size, size > 0 { $0.fraction = min(Double(bytes) / Double(size), 1) }
+            $0.updatedAt = Timestamp(seconds: date)
+        }
+    }
+}

@@ -88,6 +88,7 @@ struct TaskRunner: Sendable {
         let end = await attempt(claim, logger)
         // First the files: whoever sees the end of the attempt sees none of them.
         try? await FileWork.run { [data] in try Files.remove(data.work(token)) }
+        try? await FileWork.run { [data] in try Files.remove(data.spool(token)) }
         switch end {
         case .published: attempts.add("succeeded")
         case .failed(let failure) where failure.code == Self.lackOfSpace:
@@ -150,11 +151,9 @@ struct TaskRunner: Sendable {
         let outputs = JobPlanner.outputs(ofPayload: claim.draft.payload)
         let folder = data.work(token)
         try await FileWork.run { try Files.makeFolder(folder) }
-        let input = try await inputs.file(
-            of: request.input,
-            upload: JobPlanner.upload(ofPayload: claim.draft.payload)
-        )
         let log = try JobLog(path: data.log(claim.task.job))
+        let begin = Clock.monotonic
+        let input = try await input(of: request, claim, log)
         let command = WorkerCommand(
             arguments: JobPlanner.arguments(
                 of: request,
@@ -166,7 +165,7 @@ struct TaskRunner: Sendable {
             readable: [input],
             writable: [folder],
             readsInput: true,
-            timeLimit: request.timeLimit
+            timeLimit: request.timeLimit.map { max($0 - (Clock.monotonic - begin), 1) }
         )
         log.add("attempt \(token.rawValue): vatoolbox \(command.arguments.map(Self.shellWord).joined(separator: " "))")
         // What clients see has the names that they have used, and no path of this machine.
@@ -198,6 +197,36 @@ struct TaskRunner: Sendable {
         }
         log.add("attempt \(token.rawValue): published \(files.count) files")
         logger.info("attempt has succeeded", metadata: ["files": "\(files.count)"])
+    }
+
+    /// The file that an attempt reads, which is fetched if it has to be.
+    private func input(of request: JobRequest, _ claim: Claim, _ log: JobLog) async throws -> String {
+        let token = claim.token
+        if let origin = inputs.origin(of: request.input) {
+            log.add("attempt \(token.rawValue): fetches \(origin.publicText)")
+        }
+        let meter = FetchMeter()
+        do {
+            return try await inputs.file(
+                of: request.input,
+                upload: JobPlanner.upload(ofPayload: claim.draft.payload),
+                InputResolver.Fetching(
+                    folder: data.spool(token),
+                    timeLimit: request.timeLimit,
+                    onProgress: { [progress, changes] bytes, size in
+                        guard let value = meter.add(bytes, of: size, at: Clock.monotonic, date: Clock.now) else {
+                            return
+                        }
+                        progress.set(token, of: claim.task, value)
+                        changes.send()
+                    },
+                    onInterruption: { log.add("attempt \(token.rawValue): \($0)") }
+                )
+            )
+        } catch let failure as FetchFailure {
+            log.add("attempt \(token.rawValue): \(failure.code.rawValue): \(failure.message)")
+            throw failure
+        }
     }
 
     /// Looks at the outputs in processes that have not seen the input.
@@ -265,6 +294,15 @@ struct TaskRunner: Sendable {
                 code: error.isLackOfSpace ? lackOfSpace : "input-output",
                 message: "a file of the service cannot be used: \(error.reason)",
                 isRetriable: true
+            )
+        }
+        if let error = error as? FetchFailure {
+            let details: JSONObject = ["remedies": .array(error.code.remedies.map(JSONValue.string))]
+            return Failure(
+                code: error.code.rawValue,
+                message: error.message,
+                isRetriable: error.isRetriable,
+                details: JSONValue.object(details).text
             )
         }
         if let error = error as? APIError {

@@ -26,6 +26,10 @@ package enum FailureCode: String, Sendable, Hashable, CaseIterable {
     case verificationFailed = "verification-failed"
     case suspended
     case inputOutput = "input-output"
+    case fetchFailed = "fetch-failed"
+    case addressRefused = "address-refused"
+    case inputTooLarge = "input-too-large"
+    case playlistInput = "playlist-input"
 
     /// What it means, without details.
     package var title: String { entry.title }
@@ -90,6 +94,26 @@ package enum FailureCode: String, Sendable, Hashable, CaseIterable {
             )
         case .inputOutput:
             ("Reading or writing failed", ["Check the disk and its permissions.", "Retry the job."])
+        case .fetchFailed:
+            (
+                "The input could not be fetched",
+                ["Check that the URL leads to one file.", "Retry the job.", "Upload the file."]
+            )
+        case .addressRefused:
+            (
+                "The service does not connect to the address of the URL",
+                ["Upload the file.", "Ask the operator to allow the address: `network.allow`."]
+            )
+        case .inputTooLarge:
+            (
+                "The input is larger than what the service fetches",
+                ["Ask the operator to raise `inputs.limit`.", "Upload the file, or use a smaller one."]
+            )
+        case .playlistInput:
+            (
+                "The input is a playlist, which names further files",
+                ["Give the URL of one media file.", "Download the stream into one file, and upload that."]
+            )
         }
     }
 }

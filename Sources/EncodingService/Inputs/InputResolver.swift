@@ -10,6 +10,8 @@ struct InputResolver: Sendable {
     let uploads: UploadStore
     /// Folders by the names that requests use.
     let roots: [String: String]
+    let client: PinnedClient
+    let fetcher: InputFetcher
 
     /// Checks the input of a request.
     ///
@@ -17,24 +19,38 @@ struct InputResolver: Sendable {
     /// - Throws: `APIError`.
     func resolve(_ input: Input) async throws -> String? {
         if let upload = input.upload { return try await uploads.file(upload, field: "/input/upload").id }
-        if let path = input.path {
-            _ = try await FileWork.run { [self] in try mediaFile(path) }
-        } else {
-            throw APIError(
-                .invalidRequest,
-                "This service fetches no files",
-                field: "/input/url",
-                value: input.url.map(JSONValue.string),
-                allowed: "an upload, or a path below a media root"
-            )
+        if let path = input.path { _ = try await FileWork.run { [self] in try mediaFile(path) } }
+        if let url = input.url {
+            do throws(FetchFailure) { _ = try WebLocation(url) } catch {
+                throw APIError(
+                    .invalidRequest,
+                    error.message,
+                    field: "/input/url",
+                    value: .string(InputSource.url(url).publicText),
+                    allowed: "a URL of http or https without user and password"
+                )
+            }
         }
         return nil
     }
 
-    /// The file of an input that was checked.
+    /// How an input is fetched, if it has to be.
+    struct Fetching: Sendable {
+        /// A folder, which is made for it.
+        var folder: String
+        /// Seconds that it may take.
+        var timeLimit: Double?
+        /// Is told the bytes that are fetched, and those of the whole file if they are known.
+        var onProgress: @Sendable (Int, Int?) -> Void = { _, _ in }
+        /// Is told why and where the fetch begins to go on.
+        var onInterruption: @Sendable (String) -> Void = { _ in }
+    }
+
+    /// The file of an input that was checked: one that is there, or one that is fetched.
     ///
     /// - Parameter upload: The ID of the upload.
-    func file(of input: Input, upload: String?) async throws -> String {
+    /// - Throws: `APIError`; `FetchFailure`; `FileError`.
+    func file(of input: Input, upload: String?, _ fetching: Fetching) async throws -> String {
         if let id = upload {
             guard let path = await uploads.path(ofID: id) else {
                 throw APIError(
@@ -46,8 +62,56 @@ struct InputResolver: Sendable {
             }
             return path
         }
+        if let origin = origin(of: input) {
+            let path = "\(fetching.folder)/data"
+            try await FileWork.run { try Files.makeFolder(fetching.folder) }
+            try await fetcher.fetch(
+                origin,
+                into: path,
+                timeLimit: fetching.timeLimit,
+                onProgress: fetching.onProgress,
+                onInterruption: fetching.onInterruption
+            )
+            return path
+        }
         return try await FileWork.run { [self] in try mediaFile(input.path ?? "") }
     }
+
+    /// Where an input is fetched from; `nil` if it is here.
+    func origin(of input: Input) -> (any FetchOrigin)? {
+        input.url.map { WebOrigin(url: $0, client: client) }
+    }
+
+    /// Calls `body` with the file of an input for a request that waits for the answer. What has to be fetched for it is
+    /// removed afterwards.
+    ///
+    /// - Parameter folder: A folder that does not exist.
+    /// - Throws: `APIError`; `FileError`; errors of `body`.
+    func withFile<Value: Sendable>(
+        of input: Input,
+        upload: String?,
+        folder: String,
+        _ body: (String) async throws -> Value
+    ) async throws -> Value {
+        defer { Task { try? await FileWork.run { try Files.remove(folder) } } }
+        let path: String
+        do {
+            let fetching = Fetching(folder: folder, timeLimit: Self.longestWait)
+            path = try await file(of: input, upload: upload, fetching)
+        } catch let failure as FetchFailure {
+            throw APIError(
+                .invalidRequest,
+                "The input cannot be fetched: \(failure.message)",
+                field: "/input",
+                value: .string(failure.code.rawValue),
+                remedies: failure.code.remedies
+            )
+        }
+        return try await body(path)
+    }
+
+    /// The seconds for which a request waits for an input that is fetched.
+    private static let longestWait = 60.0
 
     /// Returns the real path of a file below a media root. Neither `..` nor links lead out of it.
     private func mediaFile(_ text: String) throws -> String {
