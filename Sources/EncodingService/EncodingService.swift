@@ -71,10 +71,19 @@ package struct EncodingService: Sendable {
         let client = PinnedClient(
             policy: AddressPolicy(exceptions: settings.allowedAddresses.compactMap(AddressRange.init))
         )
+        let stores = try ObjectStores(settings)
+        let roots = WritableRoots(roots: settings.writableMediaRoots)
+        let deliverer = Deliverer(
+            data: data,
+            stores: stores,
+            roots: roots,
+            transfers: PendingTransfers(folder: data.transfers, stores: stores, roots: roots, logger: logger)
+        )
         let inputs = InputResolver(
             uploads: uploads,
             roots: settings.mediaRoots,
             client: client,
+            stores: stores,
             fetcher: InputFetcher(
                 limit: settings.inputLimit,
                 stallTimeout: settings.fetchTimeout,
@@ -89,6 +98,7 @@ package struct EncodingService: Sendable {
             store: store,
             data: data,
             inputs: inputs,
+            deliverer: deliverer,
             commands: commands,
             progress: progress,
             changes: changes,
@@ -113,6 +123,7 @@ package struct EncodingService: Sendable {
             presets: presets,
             inputs: inputs,
             uploads: uploads,
+            deliverer: deliverer,
             dispatcher: dispatcher,
             changes: changes,
             limit: settings.jobLimit
@@ -125,6 +136,7 @@ package struct EncodingService: Sendable {
             store: store,
             uploads: uploads,
             inputs: inputs,
+            deliverer: deliverer,
             dispatcher: dispatcher,
             progress: progress,
             changes: changes,
@@ -229,6 +241,8 @@ package struct EncodingService: Sendable {
         if try await !state.store.queues().contains(where: { $0.settings.name == StreamRoutes.queue }) {
             try await state.store.setQueue(QueueSettings(name: StreamRoutes.queue))
         }
+        let left = try state.deliverer.transfers.left()
+        Task { [transfers = state.deliverer.transfers] in for record in left { await transfers.settle(record) } }
         try await state.followUp.begin()
         try await state.webhooks.begin()
     }

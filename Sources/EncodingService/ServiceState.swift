@@ -15,6 +15,7 @@ struct ServiceState: Sendable {
     let store: any JobStore
     let uploads: UploadStore
     let inputs: InputResolver
+    let deliverer: Deliverer
     let dispatcher: Dispatcher
     let progress: LiveProgress
     let changes: ChangeSignal

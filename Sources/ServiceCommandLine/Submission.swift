@@ -19,7 +19,19 @@ package struct Submission: Sendable, Hashable {
         case remote(InputSource)
 
         /// The source that an argument names: a URL, or otherwise a file on this machine.
-        init(argument: String) {
+        init(argument: String, store: String?) {
+            if let object = StoreAddress(argument), let key = object.key {
+                self = .remote(
+                    .object(
+                        S3Object {
+                            $0.bucket = object.bucket
+                            $0.key = key
+                            $0.store = store
+                        }
+                    )
+                )
+                return
+            }
             let isURL = ["http://", "https://"].contains { argument.lowercased().hasPrefix($0) }
             self = isURL ? .remote(.url(argument)) : .file(argument)
         }
@@ -60,7 +72,8 @@ extension SubmitCommand {
     /// The jobs to submit. Everything that the service would refuse in them is refused here, before files are sent.
     package func submissions() throws(UsageError) -> [Submission] {
         let sources =
-            files.map(Submission.Source.init(argument:)) + source.inputPath.map { .remote(.path($0)) }
+            files.map { Submission.Source(argument: $0, store: job.store) }
+            + source.inputPath.map { .remote(.path($0)) }
             + source.inputUrl.map { .remote(.url($0)) }
         guard !sources.isEmpty else {
             throw UsageError("there is no input (allowed: files, URLs, --input-path, --input-url)")
@@ -96,6 +109,7 @@ extension SubmitCommand {
         request.outputs = configured(outputs)
         request.preset = self.outputs.storedPreset
         job.apply(to: &request)
+        request.destination = job.place
         do {
             return try JobRequest.decode(json: request.json, mode: .request)
         } catch {
@@ -202,11 +216,49 @@ extension SubmitCommand {
         "video/bitDepth": "--bit-depth", "video/chroma": "--chroma", "video/tune": "--tune",
         "audio/codec": "--audio", "audio/bitRate": "--audio-bitrate", "audio/sampleRate": "--audio-rate",
         "audio/channels": "--audio-channels", "audio/loudness": "--audio-loudness",
+        "destination": "--destination", "s3": "--destination", "s3/bucket": "--destination",
+        "s3/prefix": "--destination", "destination/path": "--destination", "s3/store": "--store",
         "input/path": "--input-path", "input/url": "--input-url", "input/start": "--start",
         "input/duration": "--duration", "queue": "--queue", "priority": "--priority", "share": "--share",
         "labels": "--label", "device": "--device", "requireHardware": "--require-hardware",
         "timeLimit": "--time-limit", "retention": "--retention", "attempts": "--attempts", "preset": "--use-preset",
     ]
+}
+
+extension SubmitJobOptions {
+    /// Where results are copied to.
+    var place: Destination? {
+        guard let destination else { return nil }
+        return Destination {
+            $0.overwrite = destinationOverwrite
+            guard let address = StoreAddress(destination) else {
+                $0.path = destination
+                return
+            }
+            $0.s3 = S3Folder {
+                $0.bucket = address.bucket
+                $0.prefix = address.key
+                $0.store = store
+            }
+        }
+    }
+}
+
+/// A text such as `s3://bucket/key`.
+struct StoreAddress {
+    var bucket: String
+    /// Without slashes at its ends.
+    var key: String?
+
+    init?(_ text: String) {
+        let scheme = "s3://"
+        guard text.lowercased().hasPrefix(scheme) else { return nil }
+        let parts = text.dropFirst(scheme.count).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        bucket = parts.first.map(String.init) ?? ""
+        guard parts.count == 2 else { return }
+        let rest = parts[1].hasSuffix("/") ? parts[1].dropLast() : parts[1]
+        if !rest.isEmpty { key = String(rest) }
+    }
 }
 
 extension SubmitVideoOptions {

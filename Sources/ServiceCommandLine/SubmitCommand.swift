@@ -14,7 +14,11 @@ package struct SubmitCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "Files on this machine, or URLs that the service fetches; each becomes a job.", completion: .file())
+    @Argument(
+        help:
+            "Files on this machine, or what the service fetches: http[s]://… and s3://BUCKET/KEY. Each becomes a job.",
+        completion: .file()
+    )
     package var files: [String] = []
 
     @Option(
@@ -207,6 +211,20 @@ package struct SubmitJobOptions: ParsableArguments, Sendable {
 
     @Option(help: ArgumentHelp("How long results are kept after the end (default: 30 days).", valueName: "seconds"))
     package var retention: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the service copies the results to: s3://BUCKET/PREFIX, or ROOT/folder below a writable media root.",
+            valueName: "place"
+        )
+    )
+    package var destination: String?
+
+    @Flag(help: "Replace other files at the destination.")
+    package var destinationOverwrite = false
+
+    @Option(help: ArgumentHelp("The service's name of the store of s3://….", valueName: "name"))
+    package var store: String?
 
     @Option(help: ArgumentHelp("How often the job is tried: 1 to 10 (default: 3).", valueName: "count"))
     package var attempts: Int?

@@ -22,7 +22,7 @@ import Testing
         #expect(state.requestFields.isEmpty)
         #expect(try state.begin(whole(10)) == .read)
         try state.add(4)
-        #expect(throws: FetchFailure.self) { try state.end() }
+        #expect(throws: TransferFailure.self) { try state.end() }
         #expect(state.requestFields.map(\.name) == ["range", "if-range"])
         #expect(state.requestFields.map(\.value) == ["bytes=4-", "\"a\""])
         #expect(try state.begin(Answer(status: 206, fields: ["content-range": "bytes 4-9/10"])) == .read)
@@ -40,7 +40,7 @@ import Testing
         try state.add(3)
         #expect(try state.begin(Answer(status: 416)) == .startOver)
         #expect(state.offset == 0 && state.requestFields.isEmpty)
-        #expect(throws: FetchFailure.self) { try state.begin(Answer(status: 416)) }
+        #expect(throws: TransferFailure.self) { try state.begin(Answer(status: 416)) }
     }
 
     /// A weak tag says nothing about bytes.
@@ -56,34 +56,34 @@ import Testing
         var state = FetchState(limit: 100)
         _ = try state.begin(whole(10))
         try state.add(4)
-        #expect(throws: FetchFailure.self) {
+        #expect(throws: TransferFailure.self) {
             try state.begin(Answer(status: 206, fields: ["content-range": range]))
         }
     }
 
     @Test func aRangeThatNobodyAskedForIsRefused() {
         var state = FetchState(limit: 100)
-        #expect(throws: FetchFailure.self) {
+        #expect(throws: TransferFailure.self) {
             try state.begin(Answer(status: 206, fields: ["content-range": "bytes 0-9/10"]))
         }
     }
 
     @Test func sizesHaveALimit() throws {
         var state = FetchState(limit: 10)
-        #expect(throws: FetchFailure.self) { try state.begin(whole(11)) }
+        #expect(throws: TransferFailure.self) { try state.begin(whole(11)) }
         _ = try state.begin(whole(nil))
         try state.add(10)
-        let error = #expect(throws: FetchFailure.self) { try state.add(1) }
+        let error = #expect(throws: TransferFailure.self) { try state.add(1) }
         #expect(error?.code == .inputTooLarge && error?.isRetriable == false)
         var announced = FetchState(limit: 10)
         _ = try announced.begin(whole(5))
-        #expect(throws: FetchFailure.self) { try announced.add(6) }
+        #expect(throws: TransferFailure.self) { try announced.add(6) }
     }
 
     @Test(arguments: [(404, false), (403, false), (204, false), (500, true), (503, true), (429, true)])
     func statusesAreFailures(_ status: Int, _ isTransient: Bool) {
         var state = FetchState(limit: 10)
-        let error = #expect(throws: FetchFailure.self) { try state.begin(Answer(status: status)) }
+        let error = #expect(throws: TransferFailure.self) { try state.begin(Answer(status: status)) }
         #expect(error?.isRetriable == isTransient && error?.isInterruption == isTransient)
         #expect(error?.message.contains("\(status)") == true)
     }
@@ -94,7 +94,7 @@ import Testing
     ])
     func redirectsThatAreNotFollowed(_ from: String, _ to: String) throws {
         let location = try WebLocation(from)
-        #expect(throws: FetchFailure.self) { try location.redirected(to: to) }
+        #expect(throws: TransferFailure.self) { try location.redirected(to: to) }
     }
 
     @Test(arguments: [

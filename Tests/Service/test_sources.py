@@ -210,16 +210,25 @@ class FetchTests(unittest.TestCase):
 
     # What is resumed
 
+    def assert_resumed(self, origin, *sent):
+        """Each request asks for what the answers before did not bring. The end of a broken answer may be lost."""
+        first, *rest = origin.ranges("/film")
+        self.assertIsNone(first)
+        begins = [int(text.removeprefix("bytes=").rstrip("-")) for text in rest]
+        self.assertEqual(len(begins), len(sent))
+        for before, begin, count in zip([0, *begins], begins, sent):
+            self.assertTrue(before < begin <= before + count, begins)
+
     def test_a_broken_body_is_resumed(self):
         for chunked in False, True:
             origin = self.origin({"/film": Versions(self.data, 5000, 7000, chunked=chunked)})
             self.assert_encoded(self.fetch(origin.url("/film")))
-            self.assertEqual(origin.ranges("/film"), [None, "bytes=5000-", "bytes=12000-"])
+            self.assert_resumed(origin, 5000, 7000)
 
     def test_another_version_is_fetched_anew(self):
         origin = self.origin({"/film": Versions(self.data, 5000, tags=['"one"', '"two"'])})
         self.assert_encoded(self.fetch(origin.url("/film")))
-        self.assertEqual(origin.ranges("/film"), [None, "bytes=5000-"])
+        self.assert_resumed(origin, 5000)
 
     def test_a_file_without_a_tag_is_fetched_anew(self):
         origin = self.origin({"/film": Versions(self.data, 5000, tags=[None])})

@@ -26,6 +26,7 @@ struct JobView {
         job.failure = record.job.failure.map(Self.failure)
         job.waiting = waiting
         job.outputs = outputs(record, request)
+        job.deliveredTo = request.destination.flatMap { Self.delivery(record, $0) }
         job.attempts = record.attempts.map { attempt(of: $0, record) }
         job.progress = progress(record)
         job.warnings = warnings(record)
@@ -134,6 +135,16 @@ struct JobView {
             }
         }
         return request.outputs.indices.compactMap { states[$0] }
+    }
+
+    private static func delivery(_ record: JobRecord, _ destination: Destination) -> DestinationState? {
+        guard let task = record.tasks.first(where: { $0.draft.kind == JobPlanner.deliveryKind }) else { return nil }
+        return DestinationState {
+            $0.state = state(ofTask: task.state)
+            $0.location = destination.text
+            $0.files = TaskResult(text: task.result)?.delivered ?? []
+            $0.failure = task.failure.map(failure)
+        }
     }
 
     private func attempt(of attempt: Attempt, _ record: JobRecord) -> AttemptInfo {

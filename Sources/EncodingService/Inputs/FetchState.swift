@@ -2,8 +2,8 @@
 
 internal import ServiceAPI
 
-/// Why an input could not be fetched.
-struct FetchFailure: Error, Sendable, Hashable, CustomStringConvertible {
+/// Why an input could not be fetched, or a result could not be delivered.
+struct TransferFailure: Error, Sendable, Hashable, CustomStringConvertible {
     var code: FailureCode
     var message: String
     /// Whether the server may answer otherwise if it is asked for the rest at once.
@@ -12,8 +12,8 @@ struct FetchFailure: Error, Sendable, Hashable, CustomStringConvertible {
     var isRetriable = false
 
     /// The connection broke, or the server has a problem of its own.
-    static func interruption(_ message: String) -> FetchFailure {
-        FetchFailure(code: .fetchFailed, message: message, isInterruption: true, isRetriable: true)
+    static func interruption(_ message: String) -> TransferFailure {
+        TransferFailure(code: .fetchFailed, message: message, isInterruption: true, isRetriable: true)
     }
 
     var description: String { message }
@@ -58,9 +58,9 @@ struct FetchState: Sendable, Hashable {
     }
 
     /// - Throws: A failure for any status that is of no use.
-    mutating func begin(_ answer: Answer) throws(FetchFailure) -> Step {
+    mutating func begin(_ answer: Answer) throws(TransferFailure) -> Step {
         if let coding = answer.fields["content-encoding"], coding.lowercased() != "identity" {
-            throw FetchFailure(code: .fetchFailed, message: "the server sends the file compressed with \(coding)")
+            throw TransferFailure(code: .fetchFailed, message: "the server sends the file compressed with \(coding)")
         }
         let length = answer.fields["content-length"].flatMap { Int($0) }
         switch answer.status {
@@ -76,7 +76,7 @@ struct FetchState: Sendable, Hashable {
             guard let range = ContentRange(answer.fields["content-range"] ?? ""), range.first == offset,
                 size == nil || range.size == nil || size == range.size
             else {
-                throw FetchFailure(
+                throw TransferFailure(
                     code: .fetchFailed,
                     message: "the server has answered with another range than the one asked for",
                     isRetriable: true
@@ -87,7 +87,7 @@ struct FetchState: Sendable, Hashable {
             return .read
         case 301, 302, 303, 307, 308:
             guard let location = answer.fields["location"] else {
-                throw FetchFailure(code: .fetchFailed, message: "the server redirects (\(answer.status)) to nowhere")
+                throw TransferFailure(code: .fetchFailed, message: "the server redirects (\(answer.status)) to nowhere")
             }
             return .redirect(location)
         case 416 where offset > 0:
@@ -95,7 +95,7 @@ struct FetchState: Sendable, Hashable {
             return .startOver
         default:
             let isTransient = answer.status == 429 || (500...599).contains(answer.status)
-            throw FetchFailure(
+            throw TransferFailure(
                 code: .fetchFailed,
                 message: "the server has answered with status \(answer.status)",
                 isInterruption: isTransient,
@@ -105,24 +105,24 @@ struct FetchState: Sendable, Hashable {
     }
 
     /// Counts bytes of the body.
-    mutating func add(_ count: Int) throws(FetchFailure) {
+    mutating func add(_ count: Int) throws(TransferFailure) {
         offset += count
         guard offset <= size ?? .max else {
-            throw FetchFailure(code: .fetchFailed, message: "the server has sent more than it has announced")
+            throw TransferFailure(code: .fetchFailed, message: "the server has sent more than it has announced")
         }
         try checkSize()
     }
 
     /// The body has ended.
-    func end() throws(FetchFailure) {
+    func end() throws(TransferFailure) {
         if let size, offset < size { throw .interruption("the file ends after \(offset) of \(size) bytes") }
-        if offset == 0 { throw FetchFailure(code: .fetchFailed, message: "the file is empty", isRetriable: true) }
+        if offset == 0 { throw TransferFailure(code: .fetchFailed, message: "the file is empty", isRetriable: true) }
     }
 
-    private func checkSize() throws(FetchFailure) {
+    private func checkSize() throws(TransferFailure) {
         guard max(offset, size ?? 0) > limit else { return }
         let told = size.map { "has \($0) bytes" } ?? "has more than \(limit) bytes"
-        throw FetchFailure(code: .inputTooLarge, message: "the input \(told) (allowed: at most \(limit))")
+        throw TransferFailure(code: .inputTooLarge, message: "the input \(told) (allowed: at most \(limit))")
     }
 
     /// The value of `Content-Range`: `bytes 5-9/10`.

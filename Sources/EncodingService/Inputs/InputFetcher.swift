@@ -28,7 +28,7 @@ struct InputFetcher: Sendable {
     ///   - timeLimit: Seconds that it may take.
     ///   - onProgress: Is told the bytes that are fetched, and those of the whole file if they are known.
     ///   - onInterruption: Is told why and where the fetch begins to go on.
-    /// - Throws: `FetchFailure`; `FileError` with `ENOSPC` if the disk would be too full.
+    /// - Throws: `TransferFailure`; `FileError` with `ENOSPC` if the disk would be too full.
     func fetch(
         _ origin: some FetchOrigin,
         into path: String,
@@ -42,7 +42,7 @@ struct InputFetcher: Sendable {
             for interruption in 0... {
                 do {
                     if try await receive(&state, origin, into: file, onProgress) { return }
-                } catch let failure as FetchFailure where failure.isInterruption && !Task.isCancelled {
+                } catch let failure as TransferFailure where failure.isInterruption && !Task.isCancelled {
                     guard interruption < Self.mostInterruptions else { throw failure }
                     let place = state.requestFields.isEmpty ? 0 : state.offset
                     onInterruption("\(failure.message); goes on after byte \(place)")
@@ -53,7 +53,7 @@ struct InputFetcher: Sendable {
     }
 
     /// Half a second, then twice as long each time, shortened at random by up to half.
-    private static func pause(after interruptions: Int) -> Double {
+    static func pause(after interruptions: Int) -> Double {
         0.5 * Double(1 << min(interruptions, 8)) * Double.random(in: 0.5...1)
     }
 
@@ -73,7 +73,7 @@ struct InputFetcher: Sendable {
             try await origin.get(current.requestFields, patience: stallTimeout) { response in
                 switch try current.begin(FetchState.Answer(response)) {
                 case .startOver: return
-                case .redirect: throw FetchFailure(code: .fetchFailed, message: "the server redirects")
+                case .redirect: throw TransferFailure(code: .fetchFailed, message: "the server redirects")
                 case .readAnew: try await FileWork.run { try file.truncate() }
                 case .read: break
                 }
@@ -104,7 +104,7 @@ struct InputFetcher: Sendable {
             if !isChecked {
                 isChecked = true
                 if let kind = Playlist.kind(ofFileBeginningWith: pending) {
-                    throw FetchFailure(
+                    throw TransferFailure(
                         code: .playlistInput,
                         message: "the input is a playlist (\(kind)), which names further files"
                     )
@@ -129,7 +129,7 @@ struct InputFetcher: Sendable {
                 }
                 watch = (now, state.offset)
             }
-        } catch let error where !(error is FetchFailure) && !(error is FileError) {
+        } catch let error where !(error is TransferFailure) && !(error is FileError) {
             // What has arrived is kept: the rest is asked for.
             try await flush(state)
             throw error
@@ -138,8 +138,8 @@ struct InputFetcher: Sendable {
         try state.end()
     }
 
-    private static func stalled(_ seconds: Double) -> FetchFailure {
-        FetchFailure(
+    private static func stalled(_ seconds: Double) -> TransferFailure {
+        TransferFailure(
             code: .fetchFailed,
             message: "the server has sent almost nothing for \(seconds) seconds",
             isRetriable: true
@@ -149,13 +149,13 @@ struct InputFetcher: Sendable {
     /// Errors of the connection as failures.
     private static func failure(of error: any Error) -> any Error {
         switch error {
-        case is FetchFailure, is FileError, is CancellationError: error
-        case let error as AddressRefusal: FetchFailure(code: .addressRefused, message: error.description)
+        case is TransferFailure, is FileError, is CancellationError: error
+        case let error as AddressRefusal: TransferFailure(code: .addressRefused, message: error.description)
         case let error as PinnedClient.UnknownHost:
-            FetchFailure(code: .fetchFailed, message: error.description, isRetriable: true)
+            TransferFailure(code: .fetchFailed, message: error.description, isRetriable: true)
         case let error as HTTPClientError where error == .readTimeout || error == .deadlineExceeded:
-            FetchFailure(code: .fetchFailed, message: "the server does not answer in time", isRetriable: true)
-        default: FetchFailure.interruption("the connection to the server failed: \(error)")
+            TransferFailure(code: .fetchFailed, message: "the server does not answer in time", isRetriable: true)
+        default: TransferFailure.interruption("the connection to the server failed: \(error)")
         }
     }
 
@@ -165,7 +165,7 @@ struct InputFetcher: Sendable {
             group.addTask(operation: body)
             group.addTask {
                 try await Task.sleep(for: .seconds(limit))
-                throw FetchFailure(code: .timeLimit, message: "the input was not fetched within \(limit) seconds")
+                throw TransferFailure(code: .timeLimit, message: "the input was not fetched within \(limit) seconds")
             }
             defer { group.cancelAll() }
             try await group.next()

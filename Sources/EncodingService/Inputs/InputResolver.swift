@@ -11,6 +11,7 @@ struct InputResolver: Sendable {
     /// Folders by the names that requests use.
     let roots: [String: String]
     let client: PinnedClient
+    let stores: ObjectStores
     let fetcher: InputFetcher
 
     /// Checks the input of a request.
@@ -20,8 +21,9 @@ struct InputResolver: Sendable {
     func resolve(_ input: Input) async throws -> String? {
         if let upload = input.upload { return try await uploads.file(upload, field: "/input/upload").id }
         if let path = input.path { _ = try await FileWork.run { [self] in try mediaFile(path) } }
+        if let object = input.s3 { _ = try stores.store(object.store, field: "/input/s3/store") }
         if let url = input.url {
-            do throws(FetchFailure) { _ = try WebLocation(url) } catch {
+            do throws(TransferFailure) { _ = try WebLocation(url) } catch {
                 throw APIError(
                     .invalidRequest,
                     error.message,
@@ -49,7 +51,7 @@ struct InputResolver: Sendable {
     /// The file of an input that was checked: one that is there, or one that is fetched.
     ///
     /// - Parameter upload: The ID of the upload.
-    /// - Throws: `APIError`; `FetchFailure`; `FileError`.
+    /// - Throws: `APIError`; `TransferFailure`; `FileError`.
     func file(of input: Input, upload: String?, _ fetching: Fetching) async throws -> String {
         if let id = upload {
             guard let path = await uploads.path(ofID: id) else {
@@ -62,7 +64,7 @@ struct InputResolver: Sendable {
             }
             return path
         }
-        if let origin = origin(of: input) {
+        if let origin = try origin(of: input) {
             let path = "\(fetching.folder)/data"
             try await FileWork.run { try Files.makeFolder(fetching.folder) }
             try await fetcher.fetch(
@@ -78,8 +80,13 @@ struct InputResolver: Sendable {
     }
 
     /// Where an input is fetched from; `nil` if it is here.
-    func origin(of input: Input) -> (any FetchOrigin)? {
-        input.url.map { WebOrigin(url: $0, client: client) }
+    ///
+    /// - Throws: `APIError` `not-found` for a store that is not there any more.
+    func origin(of input: Input) throws(APIError) -> (any FetchOrigin)? {
+        if let object = input.s3 {
+            return StoreOrigin(store: try stores.store(object.store, field: "/input/s3/store"), object: object)
+        }
+        return input.url.map { WebOrigin(url: $0, client: client) }
     }
 
     /// Calls `body` with the file of an input for a request that waits for the answer. What has to be fetched for it is
@@ -98,7 +105,7 @@ struct InputResolver: Sendable {
         do {
             let fetching = Fetching(folder: folder, timeLimit: Self.longestWait)
             path = try await file(of: input, upload: upload, fetching)
-        } catch let failure as FetchFailure {
+        } catch let failure as TransferFailure {
             throw APIError(
                 .invalidRequest,
                 "The input cannot be fetched: \(failure.message)",

@@ -59,7 +59,7 @@ struct WebOrigin: FetchOrigin {
             guard let next else { return }
             url = try url.redirected(to: next)
         }
-        throw FetchFailure(
+        throw TransferFailure(
             code: .fetchFailed,
             message: "the server redirects more than \(Self.mostRedirects) times"
         )
@@ -70,11 +70,11 @@ struct WebOrigin: FetchOrigin {
 struct WebLocation: Sendable, Hashable {
     private let url: URL
 
-    /// - Throws: `FetchFailure` for anything but `http` and `https`, and for a URL with a user or a password.
-    init(_ text: String) throws(FetchFailure) { try self.init(URL(string: text)) }
+    /// - Throws: `TransferFailure` for anything but `http` and `https`, and for a URL with a user or a password.
+    init(_ text: String) throws(TransferFailure) { try self.init(URL(string: text)) }
 
-    private init(_ url: URL?) throws(FetchFailure) {
-        func refused(_ message: String) -> FetchFailure { FetchFailure(code: .fetchFailed, message: message) }
+    private init(_ url: URL?) throws(TransferFailure) {
+        func refused(_ message: String) -> TransferFailure { TransferFailure(code: .fetchFailed, message: message) }
         guard let url, let host = url.host, !host.isEmpty else { throw refused("the URL is malformed") }
         guard ["http", "https"].contains(url.scheme?.lowercased()) else {
             throw refused("the URL has the scheme \(url.scheme ?? "none") (allowed: http, https)")
@@ -90,11 +90,11 @@ struct WebLocation: Sendable, Hashable {
 
     /// The URL to which a server redirects, which may be relative.
     ///
-    /// - Throws: `FetchFailure` also if it would leave an encrypted connection.
-    func redirected(to location: String) throws(FetchFailure) -> WebLocation {
+    /// - Throws: `TransferFailure` also if it would leave an encrypted connection.
+    func redirected(to location: String) throws(TransferFailure) -> WebLocation {
         let next = try WebLocation(URL(string: location, relativeTo: url)?.absoluteURL)
         guard url.scheme?.lowercased() != "https" || next.url.scheme?.lowercased() == "https" else {
-            throw FetchFailure(code: .fetchFailed, message: "the server redirects from https to http")
+            throw TransferFailure(code: .fetchFailed, message: "the server redirects from https to http")
         }
         return next
     }

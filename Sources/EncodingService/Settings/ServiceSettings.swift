@@ -15,6 +15,14 @@ package struct ServiceSettings: Sendable, Hashable {
     package var data = ""
     /// Folders from which jobs may read, by the names that requests use: `films=/srv/films`.
     package var roots: [String] = []
+    /// The names of those into which results may be written.
+    package var writableRoots: [String] = []
+    /// Stores of the S3 protocol, by the names that requests use: `main=https://s3.example.com?region=eu-1`.
+    package var stores: [String] = []
+    /// Their access keys and secrets: `main=ACCESSKEY:SECRET`.
+    package var storeCredentials: [String] = []
+    /// The same in files, an access key and a secret on two lines: `main=/run/secrets/s3`.
+    package var storeCredentialFiles: [String] = []
     /// The secret that clients must send, with all rights; empty if none is needed.
     package var token = ""
     /// Requests per second that the service takes of one key in the long run; 0 for no limit.
@@ -96,6 +104,9 @@ package struct ServiceSettings: Sendable, Hashable {
         Dictionary(roots.compactMap(Self.root)) { first, _ in first }
     }
 
+    /// The media roots into which results may be written, by name.
+    var writableMediaRoots: [String: String] { mediaRoots.filter { writableRoots.contains($0.key) } }
+
     static func root(_ text: String) -> (String, String)? {
         guard let sign = text.firstIndex(of: "=") else { return nil }
         let (name, path) = (text[..<sign], text[text.index(after: sign)...])
@@ -137,6 +148,15 @@ package struct ServiceSettings: Sendable, Hashable {
                 allowed: "addresses and ranges, such as 10.1.0.0/16"
             )
         }
+        for name in writableRoots where mediaRoots[name] == nil {
+            throw SettingsError(
+                "a writable media root does not exist",
+                given: name,
+                allowed: mediaRoots.isEmpty
+                    ? "none: there is no media root" : mediaRoots.keys.sorted().joined(separator: ", ")
+            )
+        }
+        try validateStores()
         for (index, text) in roots.enumerated() {
             guard let (name, _) = Self.root(text) else {
                 throw SettingsError(

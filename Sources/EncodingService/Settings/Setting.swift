@@ -73,6 +73,26 @@ package struct Setting: Sendable {
             "seconds",
             "The longest input, as its headers state it; 0: no limit"
         ),
+        .list("media.writable", \.writableRoots, "name,…", "Those of these folders to which jobs may deliver results"),
+        .list(
+            "s3.stores",
+            \.stores,
+            "name=url,…",
+            "Stores of the S3 protocol: http[s]://HOST[:PORT][?region=REGION][&style=path|host]"
+        ),
+        .list(
+            "s3.credentials",
+            \.storeCredentials,
+            "name=key:secret,…",
+            "Their access keys and secrets; better in the environment",
+            isSecret: true
+        ),
+        .list(
+            "s3.credential-files",
+            \.storeCredentialFiles,
+            "name=file,…",
+            "The same in files, with an access key and a secret on two lines"
+        ),
         .text("program", \.program, "file", "The program vatoolbox, if it is not beside this one"),
         .integer(
             "workers.count",
@@ -151,8 +171,14 @@ package struct Setting: Sendable {
         }
     }
 
-    private static func list(_ key: String, _ path: any Path<[String]>, _ value: String, _ help: String) -> Setting {
-        Setting(key: key, value: value, help: help, isSecret: false, isList: true) {
+    private static func list(
+        _ key: String,
+        _ path: any Path<[String]>,
+        _ value: String,
+        _ help: String,
+        isSecret: Bool = false
+    ) -> Setting {
+        Setting(key: key, value: value, help: help, isSecret: isSecret, isList: true) {
             settings,
             texts throws(SettingsError) in
             settings[keyPath: path] = texts

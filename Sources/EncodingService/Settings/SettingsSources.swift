@@ -59,7 +59,7 @@ package struct SettingsSources: Sendable {
             let values = setting.show(settings)
             let origin = origins[setting.key].map { "  # \($0)" } ?? ""
             if setting.isSecret {
-                lines.append("# \(setting.key): \(values == [""] ? "none" : "set")\(origin)")
+                lines.append("# \(setting.key): \(values.allSatisfy(\.isEmpty) ? "none" : "set")\(origin)")
                 continue
             }
             var name = setting.key

@@ -13,6 +13,7 @@ internal import JobStore
 /// | `work/TOKEN/` | What an attempt at a task writes, until it is published |
 /// | `work/TOKEN.input/` | The input of an attempt, if the service has fetched it |
 /// | `results/JOB/TASK/` | What a task has published, in one step |
+/// | `transfers/` | What deliveries have begun elsewhere |
 /// | `logs/JOB.log` | What the programs of a job have said |
 /// | `unknown/JOB/` | Results and logs of jobs that the store lost when it went back to its backup |
 /// | `keys.json`, `presets/` | Keys of clients; settings by name |
@@ -28,7 +29,7 @@ package struct DataFolder: Sendable, Hashable {
     /// - Throws: `FileError`.
     package init(path: String) throws(FileError) {
         self.path = path
-        for name in ["uploads", "work", "results", "logs", "presets", "watches", "state"] {
+        for name in ["uploads", "work", "results", "logs", "presets", "watches", "state", "transfers"] {
             try Files.makeFolder("\(path)/\(name)")
         }
     }
@@ -41,6 +42,7 @@ package struct DataFolder: Sendable, Hashable {
     var linkKey: String { "\(path)/links.key" }
     var presets: String { "\(path)/presets" }
     var watches: String { "\(path)/watches" }
+    var transfers: String { "\(path)/transfers" }
     var state: String { "\(path)/state" }
     var uploads: String { "\(path)/uploads" }
 

@@ -21,7 +21,7 @@ enum FolderScan {
         _ depth: Int,
         to files: inout [WatchedFile]
     ) throws(FileError) {
-        for name in try Files.names(in: folder) where !name.hasPrefix(".") && files.count < mostFiles {
+        for name in try Files.names(in: folder) where isPlain(name) && files.count < mostFiles {
             let path = "\(folder)/\(name)"
             // It may be gone since.
             guard let status = try Files.status(path) else { continue }
@@ -38,6 +38,11 @@ enum FolderScan {
                 )
             }
         }
+    }
+
+    /// Whether a name can be part of a request: it is not hidden, has no control characters, and is UTF-8.
+    private static func isPlain(_ name: String) -> Bool {
+        !name.hasPrefix(".") && !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F || $0 == "\u{FFFD}" }
     }
 
     /// Whether a file has the name of a video.

@@ -185,6 +185,10 @@ actor WatchFolders: Service {
         var request = template
         request.input.path = "\(template.input.path ?? "")/\(file.path)"
         request.labels["watch"] = name
+        // Results of different files have the same names.
+        let folder = file.path.lastIndex(of: ".").map { String(file.path[..<$0]) } ?? file.path
+        if let path = template.destination?.path { request.destination?.path = "\(path)/\(folder)" }
+        if let s3 = template.destination?.s3 { request.destination?.s3?.prefix = s3.key(of: folder) }
         return request
     }
 

@@ -17,7 +17,7 @@ enum JobPlanner {
     ///
     /// - Parameter upload: The ID of the upload that it reads; the request may name it otherwise.
     static func tasks(of request: JobRequest, upload: String?) -> [TaskDraft] {
-        groups(of: request).map { group in
+        let encodes = groups(of: request).map { group in
             TaskDraft(
                 kind: "encode",
                 payload: payload(outputs: group, upload: upload),
@@ -25,7 +25,18 @@ enum JobPlanner {
                 retries: RetryPolicy(mostFailures: request.attempts)
             )
         }
+        guard request.destination != nil else { return encodes }
+        let delivery = TaskDraft(
+            kind: deliveryKind,
+            dependencies: Array(encodes.indices),
+            cost: 0.1,
+            retries: RetryPolicy(mostFailures: 10, mostLosses: 10, pause: 5)
+        )
+        return encodes + [delivery]
     }
+
+    /// The kind of the task that copies the results of the others to the destination.
+    static let deliveryKind = "deliver"
 
     private static func payload(outputs: [Int], upload: String?) -> String {
         var payload: JSONObject = ["outputs": .array(outputs.map { .integer(Int64($0)) })]

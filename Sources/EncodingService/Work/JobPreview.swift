@@ -65,6 +65,15 @@ struct JobPreview: Sendable {
                 }
             )
         }
+        if request.destination != nil {
+            plan.tasks.append(
+                PlannedTask {
+                    $0.index = plan.tasks.count
+                    $0.outputs = Array(request.outputs.indices)
+                    $0.kind = JobPlanner.deliveryKind
+                }
+            )
+        }
         if duration > 0 {
             plan.estimate = Estimate {
                 $0.duration = duration

@@ -9,6 +9,7 @@ struct JobSubmission: Sendable {
     let presets: PresetStore
     let inputs: InputResolver
     let uploads: UploadStore
+    let deliverer: Deliverer
     let dispatcher: Dispatcher
     let changes: ChangeSignal
     /// Jobs that may wait or run at a time.
@@ -16,7 +17,7 @@ struct JobSubmission: Sendable {
 
     /// Puts the outputs of presets into a request.
     ///
-    /// - Throws: `APIError` if a preset is missing, or the queue is that of streams.
+    /// - Throws: `APIError` if a preset or the destination is missing, or the queue is that of streams.
     func resolve(_ request: JobRequest) async throws -> JobRequest {
         guard request.queue != StreamRoutes.queue else {
             throw APIError(
@@ -27,7 +28,9 @@ struct JobSubmission: Sendable {
                 allowed: "any other queue, or POST /v1/encode"
             )
         }
-        return try await presets.resolve(request)
+        let resolved = try await presets.resolve(request)
+        if let destination = resolved.destination { try deliverer.check(destination) }
+        return resolved
     }
 
     /// Submits a job.

@@ -77,13 +77,18 @@ final class ProgressMeter: Sendable {
     }
 }
 
-/// Makes progress of bytes that are fetched, a few times per second at most.
-final class FetchMeter: Sendable {
+/// Makes progress of bytes that are copied, a few times per second at most.
+final class ByteMeter: Sendable {
+    private let phase: Phase
     private let lastTold = Mutex(-Double.infinity)
     private static let interval = 0.2
 
+    init(phase: Phase) { self.phase = phase }
+
     /// Adds what was told; `nil` if that was too short ago.
-    func add(_ bytes: Int, of size: Int?, at clock: Double, date: Double) -> Progress? {
+    ///
+    /// - Parameter fraction: The part of the bytes that are copied, if their number is known.
+    func add(_ fraction: Double?, at clock: Double, date: Double) -> Progress? {
         let isDue = lastTold.withLock { last in
             guard clock - last >= Self.interval else { return false }
             last = clock
@@ -91,8 +96,8 @@ final class FetchMeter: Sendable {
         }
         guard isDue else { return nil }
         return Progress {
-            $0.phase = .fetching
-            if let size, size > 0 { $0.fraction = min(Double(bytes) / Double(size), 1) }
+            $0.phase = phase
+            $0.fraction = fraction.map { min($0, 1) }
             $0.updatedAt = Timestamp(seconds: date)
         }
     }

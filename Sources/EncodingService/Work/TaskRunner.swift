@@ -60,6 +60,7 @@ struct TaskRunner: Sendable {
     let store: any JobStore
     let data: DataFolder
     let inputs: InputResolver
+    let deliverer: Deliverer
     let commands: any CommandRunning
     let progress: LiveProgress
     let changes: ChangeSignal
@@ -132,6 +133,8 @@ struct TaskRunner: Sendable {
                 // The store has gone back to its backup, which does not know that this was done.
                 try await store.complete(claim.token, result: published.result, intent: "{}") {}
                 logger.notice("the result was there", metadata: ["by": "\(published.token.rawValue)"])
+            } else if claim.draft.kind == JobPlanner.deliveryKind {
+                try await deliver(claim, logger)
             } else {
                 try await work(claim, logger)
             }
@@ -202,10 +205,10 @@ struct TaskRunner: Sendable {
     /// The file that an attempt reads, which is fetched if it has to be.
     private func input(of request: JobRequest, _ claim: Claim, _ log: JobLog) async throws -> String {
         let token = claim.token
-        if let origin = inputs.origin(of: request.input) {
+        if let origin = try inputs.origin(of: request.input) {
             log.add("attempt \(token.rawValue): fetches \(origin.publicText)")
         }
-        let meter = FetchMeter()
+        let meter = ByteMeter(phase: .fetching)
         do {
             return try await inputs.file(
                 of: request.input,
@@ -214,7 +217,8 @@ struct TaskRunner: Sendable {
                     folder: data.spool(token),
                     timeLimit: request.timeLimit,
                     onProgress: { [progress, changes] bytes, size in
-                        guard let value = meter.add(bytes, of: size, at: Clock.monotonic, date: Clock.now) else {
+                        let fraction = size.map { Double(bytes) / Double(max($0, 1)) }
+                        guard let value = meter.add(fraction, at: Clock.monotonic, date: Clock.now) else {
                             return
                         }
                         progress.set(token, of: claim.task, value)
@@ -223,7 +227,7 @@ struct TaskRunner: Sendable {
                     onInterruption: { log.add("attempt \(token.rawValue): \($0)") }
                 )
             )
-        } catch let failure as FetchFailure {
+        } catch let failure as TransferFailure {
             log.add("attempt \(token.rawValue): \(failure.code.rawValue): \(failure.message)")
             throw failure
         }
@@ -296,7 +300,7 @@ struct TaskRunner: Sendable {
                 isRetriable: true
             )
         }
-        if let error = error as? FetchFailure {
+        if let error = error as? TransferFailure {
             let details: JSONObject = ["remedies": .array(error.code.remedies.map(JSONValue.string))]
             return Failure(
                 code: error.code.rawValue,

@@ -107,6 +107,19 @@ extension TextPattern {
         matches: { areFileNames($0.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)) }
     )
 
+    /// A bucket of a store.
+    package static let bucket = TextPattern(
+        expression: "^[a-z0-9][a-z0-9.-]*[a-z0-9]$",
+        allowed: "a-z, 0-9, dot and -, beginning and ending with a letter or a digit",
+        matches: { text in
+            func isEnd(_ byte: UInt8?) -> Bool { byte.map { isLowerCase($0) || isDigit($0) } ?? false }
+            return text.utf8.count > 1 && isEnd(text.utf8.first) && isEnd(text.utf8.last)
+                && text.utf8.allSatisfy {
+                    isLowerCase($0) || isDigit($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+                }
+        }
+    )
+
     /// An absolute URL of HTTP.
     package static let webAddress = TextPattern(
         // RFC 3986 appendix A: unreserved and reserved characters, and percent-encodings.

@@ -30,6 +30,8 @@ package enum FailureCode: String, Sendable, Hashable, CaseIterable {
     case addressRefused = "address-refused"
     case inputTooLarge = "input-too-large"
     case playlistInput = "playlist-input"
+    case storageFailed = "storage-failed"
+    case destinationConflict = "destination-conflict"
 
     /// What it means, without details.
     package var title: String { entry.title }
@@ -108,6 +110,19 @@ package enum FailureCode: String, Sendable, Hashable, CaseIterable {
             (
                 "The input is larger than what the service fetches",
                 ["Ask the operator to raise `inputs.limit`.", "Upload the file, or use a smaller one."]
+            )
+        case .storageFailed:
+            (
+                "A store could not be read or written",
+                ["Check the names of the bucket and of the store.", "Ask the operator to check its credentials."]
+            )
+        case .destinationConflict:
+            (
+                "The destination has another file of this name",
+                [
+                    "Choose another destination and retry the job.", "Submit it with `overwrite`.",
+                    "Remove the other file.",
+                ]
             )
         case .playlistInput:
             (

@@ -51,6 +51,8 @@ public struct Job: APIObject {
     public var outputs: [OutputState] = []
     /// The attempts at its tasks, in their order.
     public var attempts: [AttemptInfo] = []
+    /// How far the results are on the way to their destination.
+    public var deliveredTo: DestinationState?
     /// Why it failed.
     public var failure: FailureInfo?
     /// Why it waits.
@@ -79,6 +81,7 @@ public struct Job: APIObject {
         .optional("progress", \.progress, "How far it is, while it runs"),
         .required("outputs", \.outputs, "The outputs, in the order of the request"),
         .required("attempts", \.attempts, "The attempts at its tasks, in their order"),
+        .optional("deliveredTo", \.deliveredTo, "How far the results are on the way to their destination"),
         .optional("failure", \.failure, "Why it failed"),
         .optional("waiting", \.waiting, "Why it waits"),
         .required("warnings", \.warnings, "What differs from the request, and what was lost"),

@@ -24,12 +24,15 @@ public enum InputSource: Sendable, Hashable {
     case path(String)
     /// A file on a server: `http` or `https`.
     case url(String)
+    /// A file in a store.
+    case object(S3Object)
 
     /// The source for lists and logs: of a URL without user, password, query and fragment, which may be secret.
     public var publicText: String {
         guard case .url(let url) = self else {
             switch self {
             case .upload(let text), .path(let text), .url(let text): return text
+            case .object(let object): return object.text
             }
         }
         let bytes = Array(url.utf8)
@@ -42,7 +45,7 @@ public enum InputSource: Sendable, Hashable {
     }
 }
 
-/// The input of a job: exactly one of `upload`, `path` and `url`, and how it is read.
+/// The input of a job: exactly one of `upload`, `path`, `url` and `s3`, and how it is read.
 public struct Input: APIObject {
     /// ID or name of an upload.
     public var upload: String?
@@ -50,6 +53,8 @@ public struct Input: APIObject {
     public var path: String?
     /// URL of http or https.
     public var url: String?
+    /// A file in a store of the S3 protocol.
+    public var s3: S3Object?
     /// Seconds to skip at the beginning.
     public var start: Double?
     /// Seconds to read from there on.
@@ -70,14 +75,16 @@ public struct Input: APIObject {
         case .upload(let name): upload = name
         case .path(let path): self.path = path
         case .url(let url): self.url = url
+        case .object(let object): s3 = object
         }
     }
 
-    package static let summary = "The input of a job: exactly one of upload, path and url, and how it is read"
+    package static let summary = "The input of a job: exactly one of upload, path, url and s3, and how it is read"
     package static let fields: Fields<Self> = [
         .optional("upload", \.upload, in: .text(1...200, .fileName), "ID or name of an upload"),
         .optional("path", \.path, in: .text(3...4096, .mediaPath), "ROOT/relative/path, below the media root ROOT"),
         .optional("url", \.url, in: .text(8...8192, .webAddress), "URL of http or https"),
+        .optional("s3", \.s3, "A file in a store of the S3 protocol"),
         .optional("start", \.start, in: .range(0...1_000_000_000), "Seconds to skip at the beginning"),
         .optional("duration", \.duration, in: .positive(upTo: 1_000_000_000), "Seconds to read from there on"),
         .optional(
@@ -95,7 +102,7 @@ public struct Input: APIObject {
         .defaulted("deinterlace", \.deinterlace, "Whether interlaced video is deinterlaced"),
     ]
     package static let furtherSchema: JSONObject = [
-        "oneOf": [["required": ["upload"]], ["required": ["path"]], ["required": ["url"]]]
+        "oneOf": [["required": ["upload"]], ["required": ["path"]], ["required": ["url"]], ["required": ["s3"]]]
     ]
     package static let example: Self? = Self(.path("media/films/film.mov"))
 
@@ -103,25 +110,27 @@ public struct Input: APIObject {
     public var source: InputSource? {
         if let upload { return .upload(upload) }
         if let path { return .path(path) }
-        return url.map { .url($0) }
+        if let url { return .url(url) }
+        return s3.map { .object($0) }
     }
 
     package func validate() throws(APIError) {
-        let given = [("upload", upload), ("path", path), ("url", url)].filter { $0.1 != nil }
+        let given = [("upload", upload?.json), ("path", path?.json), ("url", url?.json), ("s3", s3?.json)]
+            .filter { $0.1 != nil }
         guard let first = given.first else {
             throw APIError(
                 .missingField,
                 "The input has no source",
-                allowed: "exactly one of upload, path, url",
-                remedies: ["Add one of `upload`, `path` and `url`."]
+                allowed: "exactly one of upload, path, url, s3",
+                remedies: ["Add one of `upload`, `path`, `url` and `s3`."]
             )
         }
         guard given.count == 1 else {
             throw Self.rejection(
                 given[1].0,
                 "The input has \(given.count) sources",
-                value: given[1].1?.json,
-                allowed: "exactly one of upload, path, url",
+                value: given[1].1,
+                allowed: "exactly one of upload, path, url, s3",
                 remedies: ["Remove all but one, such as `\(first.0)`."]
             )
         }
@@ -181,6 +190,8 @@ public struct JobRequest: APIObject {
     public var damagedInput = DamagedInput.fail
     /// Where events are reported.
     public var webhook: WebhookTarget?
+    /// Where results are copied to.
+    public var destination: Destination?
 
     /// Makes a value with the defaults. Set the fields that have none.
     public init() {}
@@ -206,6 +217,7 @@ public struct JobRequest: APIObject {
         .defaulted("attempts", \.attempts, in: .range(1...10), "How often each task is tried"),
         .defaulted("damagedInput", \.damagedInput, "Whether a result is published if part of the input was unreadable"),
         .optional("webhook", \.webhook, "Where events are reported"),
+        .optional("destination", \.destination, "Where results are copied to"),
     ]
     package static let furtherSchema: JSONObject = [
         "anyOf": [["required": ["preset"]], ["required": ["outputs"], "properties": ["outputs": ["minItems": 1]]]]
