@@ -30,6 +30,33 @@ struct CommandLineTests {
         #expect(try Self.refusal("http://h h/b", "-o", "x.mp4").contains("--input-url"))
     }
 
+    @Test("Objects and destinations")
+    func stores() throws {
+        let place = "s3://films/out/"
+        let found = try Self.submissions(
+            "s3://films/in/a.mov",
+            "-o",
+            "{name}.mp4",
+            "--store",
+            "main",
+            "--destination",
+            place,
+            "--destination-overwrite"
+        )
+        let request = try #require(found.first).request()
+        #expect(found[0].source.text == "s3://films/in/a.mov")
+        #expect(request.outputs[0].name == "a.mp4")
+        #expect(request.input.s3?.bucket == "films" && request.input.s3?.key == "in/a.mov")
+        #expect(request.input.s3?.store == "main")
+        #expect(request.destination?.s3?.prefix == "out" && request.destination?.s3?.store == "main")
+        #expect(request.destination?.overwrite == true)
+        let folder = try Self.submissions("a.mov", "-o", "a.mp4", "--destination", "films/done")
+        #expect(folder.first?.request().destination?.path == "films/done")
+        #expect(folder.first?.request().destination?.overwrite == false)
+        #expect(try Self.refusal("a.mov", "-o", "a.mp4", "--destination", "s3://F/x").contains("--destination"))
+        #expect(try Self.refusal("a.mov", "-o", "a.mp4", "--destination", "/etc").contains("--destination"))
+    }
+
     @Test("Options become the request")
     func request() throws {
         let submission = try #require(

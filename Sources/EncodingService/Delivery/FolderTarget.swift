@@ -123,6 +123,8 @@ struct FolderTarget: DeliveryTarget {
             }
         } catch {
             await Task { [transfers] in await transfers.settle(record) }.value
+            // A full disk there is not one of the service.
+            if let error = error as? FileError { throw TransferFailure.unusable(folderPath, error.status) }
             throw error
         }
         await transfers.settle(record)

@@ -13,8 +13,9 @@ extension TaskRunner {
         guard let destination = request.destination else {
             throw APIError(.internal, "The job has no destination")
         }
-        let results = claim.results.sorted { $0.key < $1.key }.compactMap { index, text in
-            TaskResult(text: text).map { (task: TaskID(job: claim.task.job, index: index), result: $0) }
+        let results = try claim.results.sorted { $0.key < $1.key }.map { index, text in
+            guard let result = TaskResult(text: text) else { throw APIError(.internal, "A task has no result") }
+            return (task: TaskID(job: claim.task.job, index: index), result: result)
         }
         let log = try JobLog(path: data.log(claim.task.job))
         log.add("attempt \(token.rawValue): delivers to \(destination.text)")

@@ -70,7 +70,7 @@ extension Operation {
             scope: .writeJobs,
             request: .json(ProbeRequest.self),
             responses: [.json(MediaReport.self)],
-            errors: [.notFound]
+            errors: [.notFound, .gone, .insufficientStorage]
         ),
         Operation(
             .post,
