@@ -148,6 +148,8 @@ class JobTests(unittest.TestCase):
         waiting = service.get(f"/v1/jobs/{job}/waiting").json
         self.assertEqual(waiting["reason"], "queue-paused")
         self.assertEqual(service.job(job)["waiting"]["reason"], "queue-paused")
+        listed = {item["id"]: item.get("waiting") for item in service.get("/v1/jobs").json["jobs"]}
+        self.assertEqual(listed[job], waiting)
         self.assertEqual(service.request("DELETE", "/v1/queues/night").status, 409)
         self.assertEqual(service.post("/v1/queues/night/resume").json["paused"], False)
         self.assertEqual(service.wait(job)["state"], "succeeded")

@@ -89,8 +89,10 @@ struct JobRoutes: Sendable {
                 position = job.position
                 // One that was deleted since is left out.
                 guard let record = try? await store.job(job.id) else { continue }
-                let summary = try view.summary(record)
-                if query.text.map(summary.contains) ?? true { list.jobs.append(summary) }
+                var summary = try view.summary(record)
+                guard query.text.map(summary.contains) ?? true else { continue }
+                if record.job.state == .waiting { summary.waiting = try? await waitingReason(job.id) }
+                list.jobs.append(summary)
             }
             rest -= jobs.count
             guard jobs.count == count else { return JSONBody.response(list) }

@@ -33,6 +33,7 @@ struct JobView {
         return job
     }
 
+    /// Without the reason to wait.
     func summary(_ record: JobRecord) throws(APIError) -> JobSummary { JobSummary(try job(record, waiting: nil)) }
 
     // MARK: Parts
