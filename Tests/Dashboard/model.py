@@ -11,9 +11,16 @@ import time
 HOSTILE = "<img src=x onerror=alert(1)>.mp4"
 HOSTILE_LABEL = "\"><script>alert(2)</script>"
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+HOOK = "https://hooks.example.com/encoded"
 ENDED = ("succeeded", "failed", "cancelled")
 REMEDY = "Add the user to the group of the node, then log in again: sudo usermod -aG render encoder"
 
+def stamp(seconds=None):
+    moment = datetime.datetime.fromtimestamp(time.time() if seconds is None else seconds, datetime.timezone.utc)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+SUSPENDED_UNTIL = stamp(time.time() + 30)
 DEVICES = [
     {"node": "/dev/dri/renderD128", "kernelDriver": "i915", "pciAddress": "0000:00:02.0", "usable": True,
      "driver": "Intel iHD driver 23.1.1", "vendor": "Intel UHD Graphics 770", "sessions": 2,
@@ -25,16 +32,11 @@ DEVICES = [
      "explanation": "The process may not open /dev/dri/renderD129: it belongs to the group render (105), mode 0660.",
      "remedies": [REMEDY, "In a container: docker run --device /dev/dri/renderD129 --group-add 105 vatoolbox"]},
     {"node": "/dev/dri/renderD130", "kernelDriver": "xe", "pciAddress": "0000:04:00.0", "usable": True, "sessions": 0,
-     "driver": "Intel iHD driver 23.1.1", "vendor": "Intel Arc A380", "suspended": True,
+     "driver": "Intel iHD driver 23.1.1", "vendor": "Intel Arc A380", "suspended": SUSPENDED_UNTIL,
      "encodes": ["H.264 High", "HEVC Main"], "decodes": ["H.264 High"], "cause": "suspended",
      "explanation": "Three sessions failed in ten minutes; it is tried again in 30 s.",
      "remedies": ["Look for messages of the kernel: sudo dmesg --ctime"]},
 ]
-
-
-def stamp(seconds=None):
-    moment = datetime.datetime.fromtimestamp(time.time() if seconds is None else seconds, datetime.timezone.utc)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
 class Refusal(Exception):
@@ -92,7 +94,7 @@ class Model:
                        "archive": {"paused": True, "windows": [], "weights": {"film": 2}}}
         self.presets = [{"name": "web", "version": 3, "description": "H.264 and AAC in MP4, 1080p",
                          "createdAt": stamp(),
-                         "outputs": []}]
+                         "outputs": [{"kind": "file", "name": "{input}.mp4"}]}]
         self.video, self.picture = make_video(), make_picture("teal")
         self.seed(history)
         self.stopping = threading.Event()
@@ -115,7 +117,7 @@ class Model:
                                                 "files": []} for index, one in enumerate(outputs)]}
             self.jobs[job["id"]] = job
             self.logs[job["id"]] = "queued\n"
-            self.tell(job, "submitted", created)
+            self.tell(job, "waiting", created)
             return job
 
     def tell(self, job, kind, moment=None, data=None):
@@ -152,13 +154,13 @@ class Model:
     def seed_special(self, now):
         ladder = self.plain("documentary.mov", now - 4000, labels={"customer": HOSTILE_LABEL}, outputs=[
             {"kind": "hls", "name": "show.m3u8", "ladder": [{"height": 1080}, {"height": 720}]},
-            {"kind": "thumbnails", "name": "documentary-%d.png"}], webhook={"url": "https://hooks.example.com/encoded"})
+            {"kind": "thumbnails", "name": "documentary-%d.png"}], webhook={"url": HOOK})
         self.finish(ladder, now - 3500, "succeeded")
         self.deliveries[ladder["id"]] = [
-            {"id": "d1", "event": "started", "state": "delivered", "status": 204, "attempts": 1,
-             "updatedAt": stamp(now - 3900)},
-            {"id": "d2", "event": "succeeded", "state": "failed", "status": 503, "attempts": 6,
-             "updatedAt": stamp(now - 3000),
+            {"id": "d1", "event": 3, "type": "started", "url": HOOK, "state": "delivered", "status": 204, "attempts": 1,
+             "createdAt": stamp(now - 3900), "deliveredAt": stamp(now - 3900)},
+            {"id": "d2", "event": 90, "type": "succeeded", "url": HOOK, "state": "failed", "status": 503, "attempts": 6,
+             "createdAt": stamp(now - 3500), "lastAttemptAt": stamp(now - 3000),
              "error": "the receiver answered 503 six times"}]
         broken = self.plain("damaged-tape.ts", now - 2000, labels={"customer": "blue"})
         self.finish(broken, now - 1900, "failed")

@@ -96,8 +96,14 @@ class Page:
         """Clicks what a user would see, in its middle."""
         find = f"find({json.dumps(selector)}{'' if text is None else ', ' + json.dumps(text)})"
         self.wait(f"{find} && !{find}.disabled", f"there is {selector} {text or ''}")
-        x, y = self.evaluate(f"""(() => {{ const one = {find}; one.scrollIntoView({{block: "center"}});
-          const box = one.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; }})()""")
+        # What is loaded meanwhile may move it: it must stay where it is, and be what is hit there.
+        self.wait("!document.querySelector('.skeleton')", "all is loaded")
+        x, y = self.wait(f"""(() => {{ const one = {find}; one.scrollIntoView({{block: "center"}});
+          const box = one.getBoundingClientRect(), place = [box.x + box.width / 2, box.y + box.height / 2];
+          const isStill = window.lastPlace?.join() === place.join();
+          window.lastPlace = place;
+          return isStill && one.contains(document.elementFromPoint(...place)) && place; }})()""",
+                         f"{selector} {text or ''} can be clicked")
         for kind in ("mousePressed", "mouseReleased"):
             self.chromium.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 

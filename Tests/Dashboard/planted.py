@@ -64,7 +64,7 @@ PROGRAM = [
     ("many jobs", "history.js", 'const FILTERS = ["state", "queue", "label", "text"];',
      'const FILTERS = ["state", "queue", "text"];'),
     ("reasons and remedies", "devices.js", "remedies(value.remedies)", "null"),
-    ("a running job", "store.js", "const earlier = events.filter(", "const earlier = [].filter("),
+    ("a running job", "store.js", "[...samples, progress].slice(", "[progress].slice("),
     ("a running job", "log.js", 'isEnded(job) ? {} : {follow: "true"}', "{}"),
     ("queues and the node", "actions.js", '/${action}`), `Queue', '/pause`), `Queue'),
     ("what is wrong", "create.js", "control?.focus();", ""),

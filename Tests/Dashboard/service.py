@@ -12,6 +12,7 @@ import traceback
 import urllib.parse
 from pathlib import Path
 
+from contract import Contract
 from model import DEVICES, ENDED, Model, Refusal, report, stamp
 
 PAGES = Path(__file__).resolve().parent.parent.parent / "Sources" / "CDashboard" / "pages"
@@ -20,19 +21,6 @@ POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'sel
           "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
 TYPES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
          "svg": "image/svg+xml"}
-KNOWN = {
-    "request": {"input", "outputs", "preset", "queue", "priority", "share", "labels", "device", "requireHardware",
-                "timeLimit",
-                "retention", "attempts", "webhook"},
-    "input": {"upload", "path", "url", "start", "duration", "format", "frameRate", "deinterlace"},
-    "output": {"kind", "name", "video", "audio", "fragmented", "ladder", "segmentDuration", "segmentFormat", "dash",
-               "interval",
-               "width", "verifyPSNR"},
-    "video": {"codec", "bitRate", "peakBitRate", "quality", "width", "height", "scaling", "frameRate", "preset",
-              "profile",
-              "keyFrameInterval", "bFrames", "bitDepth", "chroma", "tune"},
-    "audio": {"codec", "bitRate", "channels", "sampleRate", "loudness"},
-}
 EXTENSIONS = {"file": (".mp4", ".mov", ".mkv", ".ts", ".h264", ".h265", ".m4v"), "hls": (".m3u8",),
               "thumbnails": (".png",),
               "sprite": (".vtt",)}
@@ -41,29 +29,11 @@ SUMMARY = ("id", "state", "cancelRequested", "queue", "priority", "share", "labe
            "expiresAt", "progress", "failure", "waiting", "warnings")
 
 
-def check_fields(value, kind, place):
-    for name in value:
-        if name not in KNOWN[kind]:
-            raise Refusal(400, "unknown-field", f"{place}/{name} is not known.", field=f"{place}/{name}",
-                          allowed=", ".join(sorted(KNOWN[kind])))
-
-
-def check_request(value):
-    """Refuses what the API does not allow."""
-    check_fields(value, "request", "")
-    check_fields(value["input"], "input", "/input")
-    if len({"upload", "path", "url"} & value["input"].keys()) != 1:
-        raise Refusal(400, "invalid-request", "The input needs exactly one of upload, path and url.", field="/input")
-    if not value["outputs"] and not value.get("preset"):
-        raise Refusal(400, "missing-field", "There is no output.", field="/outputs",
-                      allowed="1 to 32 outputs, or a preset")
-    for index, output in enumerate(value["outputs"]):
-        place = f"/outputs/{index}"
-        check_fields(output, "output", place)
-        for part in ("video", "audio"):
-            check_fields(output.get(part, {}), part, f"{place}/{part}")
-        name = output["name"]
-        if "/" in name or name.startswith(".") or len(name) > 200 or not name.endswith(EXTENSIONS[output["kind"]]):
+def check_names(value):
+    """Refuses names of outputs that the document does not describe."""
+    for index, output in enumerate(value.get("outputs", [])):
+        place, name = f"/outputs/{index}", output["name"]
+        if not name.endswith(EXTENSIONS[output["kind"]]):
             raise Refusal(400, "invalid-request", f"The name {name} is not allowed.", field=f"{place}/name", value=name)
         if (output["kind"] == "hls") != bool(output.get("ladder")):
             raise Refusal(400, "invalid-request", "A ladder belongs to hls.", field=f"{place}/ladder")
@@ -94,6 +64,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         split = urllib.parse.urlsplit(self.path)
         self.query = urllib.parse.parse_qs(split.query)
         self.parts = [urllib.parse.unquote(part) for part in split.path.strip("/").split("/")]
+        self.route = split.path
         try:
             self.answer_path(split)
         except Refusal as refusal:
@@ -115,6 +86,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.parts[0] != "v1":
             raise Refusal(404, "not-found", f"There is no {split.path}.")
         self.authorize(split)
+        unknown = self.server.contract.refused_query(self.command, self.route, self.query)
+        if unknown:
+            raise Refusal(400, "invalid-parameter", f"{unknown} is not known.", field=unknown)
         name = "_".join([self.command.lower(), *(self.parts[1:2] or ["service"])])
         handler = getattr(self, name, None)
         if not handler:
@@ -160,6 +134,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def answer_json(self, value, status=200, kind="application/json"):
+        self.server.contract.judge(self.command, self.route, status, kind, value)
         self.answer(json.dumps(value).encode(), kind, status)
 
     def read_body(self):
@@ -168,9 +143,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def body(self):
         data = self.read_body()
         try:
-            return json.loads(data) if data else {}
+            value = json.loads(data) if data else {}
         except ValueError:
             raise Refusal(400, "invalid-json", "The body is not JSON.") from None
+        refused = self.server.contract.refused_body(self.command, self.route, value)
+        if refused:
+            raise Refusal(400, "invalid-request", refused)
+        return value
 
     def one(self, name):
         return self.query.get(name, [""])[0]
@@ -254,14 +233,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def post_probe(self):
         place = self.body()["input"]
-        check_fields(place, "input", "/input")
         self.answer_json(report(place.get("path", "")))
 
     def post_links(self):
         body = self.body()
         signature = self.server.signatures.setdefault(body["path"], secrets.token_hex(8))
         url = f"http://internal.invalid{body['path']}{'&' if '?' in body['path'] else '?'}signature={signature}"
-        self.answer_json({"url": url, "expiresAt": stamp(time.time() + body["expiresIn"])})
+        self.answer_json({"url": url, "expiresAt": stamp(time.time() + body["expiresIn"])}, 201)
 
     def get_jobs(self, identifier=None, part=None, *rest):
         if identifier is None:
@@ -281,9 +259,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         raise Refusal(404, "not-found", f"There is no {part} of a job.")
 
     def list_jobs(self):
-        for name in self.query:
-            if name not in ("state", "queue", "label", "share", "limit", "cursor", "text"):
-                raise Refusal(400, "invalid-parameter", f"{name} is not known.", field=name)
         with self.model.changes:
             jobs = sorted(self.model.jobs.values(), key=lambda job: (job["createdAt"], job["id"]), reverse=True)
             fits = [summary(job) for job in jobs if self.fits(job)]
@@ -305,7 +280,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def post_jobs(self, identifier=None, action=None, *rest):
         body = self.body()
         if identifier is None:
-            check_request(body)
+            check_names(body)
             place = body["input"]
             if "upload" in place:
                 if not any(place["upload"] in (one["id"], one["name"]) for one in self.model.uploads.values()):
@@ -340,11 +315,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 job.update(state="waiting", cancelRequested=False)
                 for output in job["outputs"]:
                     output.update(state="waiting")
-                self.model.tell(job, "retried")
+                self.model.tell(job, "waiting")
             elif action == "deliveries":
                 delivery = next(one for one in self.model.deliveries[identifier] if one["id"] == rest[0])
-                delivery.update(state="delivered", status=204, updatedAt=stamp())
+                delivery.update(state="delivered", status=204, deliveredAt=stamp())
                 delivery.pop("error", None)
+                return self.answer_json(delivery, 202)
             self.answer_json(readable(job))
 
     def delete_jobs(self, identifier):
@@ -393,7 +369,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if "text/event-stream" not in self.headers.get("Accept", ""):
             after = int(self.one("after") or 0)
             return self.answer_json({"events": [one for one in model.events if one["number"] > after
-                                                and identifier in (None, one["job"])]})
+                                                and one["type"] != "progress" and identifier in (None, one["job"])]})
         last = self.headers.get("Last-Event-ID")
         with model.changes:
             self.server.streams.append(last)
@@ -412,6 +388,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if self.server.generation != generation:
                 return self.chunk(b"", end=True)
             sent += len(events)
+            for event in events:
+                self.server.contract.judge_event(event)
             text = "".join(f"id: {one['number']}\nevent: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events
                            if identifier in (None, one["job"]))
             self.chunk((text or ": alive\n\n").encode())
@@ -447,7 +425,7 @@ class Service(http.server.ThreadingHTTPServer):
         self.server_bind()
         self.server_activate()
         self.model = Model(pace, history)
-        self.signatures, self.streams = {}, []
+        self.signatures, self.streams, self.contract = {}, [], Contract()
         self.generation, self.refusals, self.planted = 0, 0, []
         self.upload_gate = threading.Event()
         self.reset()

@@ -45,16 +45,9 @@ function device(value) {
       fact("Driver", value.driver), fact("Kernel driver", value.kernelDriver),
       fact("PCI address", value.pciAddress && h("code", null, value.pciAddress)),
       fact("Cause", value.cause && h("code", null, value.cause)),
-      fact("Suspended", suspension(value.suspended)),
+      fact("Suspended until", value.suspended && when(value.suspended)),
       fact("Encodes", profiles(value.encodes)), fact("Decodes", profiles(value.decodes))),
     remedies(value.remedies));
-}
-
-/// `suspended` is true, a time, or a text.
-function suspension(value) {
-  if (!value) return null;
-  if (typeof value === "string" && !Number.isNaN(Date.parse(value))) return ["until ", when(value)];
-  return typeof value === "string" ? value : "after repeated failures";
 }
 
 function profiles(list) {

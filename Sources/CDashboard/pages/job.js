@@ -10,7 +10,7 @@ import {log, stopLog} from "./log.js";
 import {badge, button, copyButton, curves, fact, failure, icon, loaded, positionText, progressBar, progressText,
   section, sign, toast, waitingText, when} from "./parts.js";
 import {files, preview} from "./player.js";
-import {addSample, forget, learn, load, loadSamples, onEvents, resource, soon, state} from "./store.js";
+import {addSample, forget, learn, load, onEvents, resource, soon, state} from "./store.js";
 import {comparison, notes, results} from "./tracks.js";
 
 const RELOAD_PAUSE = 200;
@@ -26,10 +26,7 @@ export const jobView = {
   open(_, [given]) {
     if (id !== given) for (const name of ["job", "input", "deliveries"]) forget(name);
     id = given;
-    reloadJob().then(() => {
-      const job = resource("job").value;
-      if (job?.startedAt && !isEnded(job)) loadSamples(id).catch(() => {});
-    });
+    reloadJob();
     stopFollowing ??= onEvents(event => {
       if (event !== null && event.job !== id) return;
       reloadSoon();
@@ -162,13 +159,15 @@ const same = (first, second) => JSON.stringify(first) === JSON.stringify(second)
 
 function attempts(job) {
   if (!job.attempts.length) return null;
-  return section("attempts", "Attempts", null, h("ol", {class: "rows panel"}, job.attempts.map(attempt => {
+  return section("attempts", "Attempts", null, h("ol", {class: "rows panel"}, job.attempts.map((attempt, place) => {
+    // The service numbers all its attempts, of whichever jobs.
+    const number = job.attempts.slice(0, place + 1).filter(one => one.output === attempt.output).length;
     const outcome = OUTCOMES[attempt.outcome] ?? "running";
     return h("li", {class: "attempt", key: `${attempt.output} ${attempt.number}`},
       h("div", {class: "row"}, badge(outcome, OUTCOME_NAMES[attempt.outcome]),
-        h("span", {class: "row-name"}, `Attempt ${attempt.number} at ${job.outputs[attempt.output]?.name
+        h("span", {class: "row-name"}, `Attempt ${number} at ${job.outputs[attempt.output]?.name
           ?? `task ${attempt.output}`}`),
-        h("span", {class: "row-text muted small"}, [attempt.worker, attempt.encoder?.name,
+        h("span", {class: "row-text muted small"}, [`number ${attempt.number} in the log`, attempt.worker, attempt.encoder?.name,
           attempt.endedAt && span((Date.parse(attempt.endedAt) - Date.parse(attempt.startedAt)) / 1000)]
           .filter(Boolean).join(", ")),
         h("span", {class: "muted small row-end"}, when(attempt.startedAt))),
@@ -194,11 +193,11 @@ function deliveries(job) {
       h("li", {class: "row", key: delivery.id},
         badge(delivery.state === "delivered" ? "succeeded" : delivery.state === "failed" ? "failed" : "waiting",
           {delivered: "Delivered", failed: "Failed"}[delivery.state] ?? "Pending"),
-        h("span", {class: "row-name"}, delivery.event),
+        h("span", {class: "row-name"}, delivery.type),
         h("span", {class: "row-text muted small"}, [delivery.status && `answered ${delivery.status}`,
           delivery.attempts && plural(delivery.attempts, "attempt"), delivery.error].filter(Boolean).join(", ")),
-        h("span", {class: "muted small row-end"}, when(delivery.updatedAt)),
-        button("Send again", () => again(delivery), {kind: "small", "aria-label": `Send ${delivery.event} again`}))))
+        h("span", {class: "muted small row-end"}, when(delivery.deliveredAt ?? delivery.lastAttemptAt ?? delivery.createdAt)),
+        button("Send again", () => again(delivery), {kind: "small", "aria-label": `Send ${delivery.type} again`}))))
       : h("p", {class: "muted"}, "Nothing was sent yet."), reloadJob, 2));
 }
 

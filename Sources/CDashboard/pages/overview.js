@@ -43,23 +43,10 @@ function tiles() {
       && h("div", {class: "meter", role: "meter", "aria-label": "Disk in use", "aria-valuemin": "0",
         "aria-valuemax": "100", "aria-valuenow": Math.round(used * 100)},
       h("div", {class: `meter-fill ${disk.low ? "bad" : ""}`, style: {width: `${(used * 100).toFixed(1)}%`}}))),
-    tile("Load", loadText(value.load), memoryText(value.memory)),
+    tile("Load", String(Number(value.load.toFixed(2))),
+      `${bytes(value.memory.total - value.memory.available)} of ${bytes(value.memory.total)} of memory in use`),
     encoderTile(),
   ];
-}
-
-/// `load` and `memory` are numbers, or values with parts.
-function loadText(load) {
-  if (typeof load === "number") return String(Number(load.toFixed(2)));
-  const first = load?.oneMinute ?? (Array.isArray(load) ? load[0] : undefined);
-  return first === undefined ? "–" : String(Number(first.toFixed(2)));
-}
-
-function memoryText(memory) {
-  if (typeof memory === "number") return `${bytes(memory)} of memory in use`;
-  if (memory?.available !== undefined && memory.total !== undefined)
-    return `${bytes(memory.total - memory.available)} of ${bytes(memory.total)} of memory in use`;
-  return memory?.used === undefined ? "" : `${bytes(memory.used)} of memory in use`;
 }
 
 function encoderTile() {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the page knows of the service, and how it learns it: lists are loaded, events say what has changed.
 
-import {Problem, get, jobPath} from "./api.js";
+import {Problem, get} from "./api.js";
 import {inOrder, title} from "./jobs.js";
 import {follow} from "./stream.js";
 
 const MOST_SAMPLES = 120;
-// Jobs whose curves are loaded from their beginning.
-const MOST_CURVES = 12;
 // At most one reload of the lists in this time, in milliseconds, however many events come.
 const RELOAD_PAUSE = 400;
 const STATUS_INTERVAL = 5000;
@@ -23,7 +21,6 @@ export const state = {
 const listeners = new Set();
 const followers = new Set();
 const names = new Map();
-const sampled = new Set();
 const sequence = {};
 let announce = () => {};
 
@@ -88,11 +85,7 @@ const LOADERS = {
   service: () => get("/v1"),
   status: () => get("/v1/status"),
   queues: async () => (await get("/v1/queues")).queues,
-  running: async () => {
-    const running = await jobs({state: "running", limit: 100})();
-    for (const {id} of running.slice(0, MOST_CURVES)) if (!sampled.has(id)) loadSamples(id).catch(() => {});
-    return running;
-  },
+  running: jobs({state: "running", limit: 100}),
   waiting: async () => inOrder(await jobs({state: "waiting", limit: 100})()),
   recent: jobs({limit: 50}),
   capabilities: () => get("/v1/capabilities"),
@@ -179,8 +172,7 @@ export function receive(event) {
     for (const name of ["running", "recent", "job", "history"]) applyProgress(state.resources[name]?.value, event);
     return changed();
   }
-  const words = {succeeded: "succeeded", failed: "failed", cancelled: "was cancelled", started: "has started",
-    retried: "is tried again"}[event.type];
+  const words = {succeeded: "succeeded", failed: "failed", cancelled: "was cancelled", started: "has started"}[event.type];
   // After a connection the service may repeat events that are long over.
   if (words && Date.now() - Date.parse(event.time) < 60000) announce(`${nameOf(event.job)} ${words}.`);
   if (event.type === "succeeded" || event.type === "failed" || event.type === "cancelled")
@@ -201,15 +193,4 @@ export function addSample(id, progress) {
   const samples = state.samples.get(id) ?? [];
   if (samples.at(-1)?.updatedAt >= progress.updatedAt) return;
   state.samples.set(id, [...samples, progress].slice(-MOST_SAMPLES));
-}
-
-/// Loads the curves of a job that ran before the page was opened.
-export async function loadSamples(id) {
-  sampled.add(id);
-  const {events} = await get(jobPath(id, "/events"), {after: 0});
-  const known = state.samples.get(id) ?? [];
-  const first = known[0]?.updatedAt ?? "9";
-  const earlier = events.filter(event => event.type === "progress" && event.data.updatedAt < first);
-  state.samples.set(id, [...earlier.map(event => event.data), ...known].slice(-MOST_SAMPLES));
-  changed();
 }
