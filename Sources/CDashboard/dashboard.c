@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+#pragma clang diagnostic ignored "-Wc23-extensions"  // #embed
 #include "CDashboard.h"
 
 static const unsigned char index_html[] = {

@@ -8,33 +8,36 @@ struct JobView {
     let live: LiveProgress
 
     func job(_ record: JobRecord, waiting: ServiceAPI.WaitingReason?) throws(APIError) -> ServiceAPI.Job {
-        let request = try JobRequest.decode(json: Array(record.job.request.utf8), mode: .response)
-        var job = ServiceAPI.Job()
-        job.id = record.job.id.rawValue
-        job.state = Self.state(record.job.state)
-        job.cancelRequested = record.job.isCancelRequested
-        job.queue = record.job.queue
-        job.priority = record.job.priority
-        job.share = record.job.share
-        job.labels = record.job.labels
-        job.request = request
-        job.createdAt = Timestamp(record.job.created)
-        job.startedAt = record.job.started.map(Timestamp.init)
-        job.endedAt = record.job.ended.map(Timestamp.init)
-        job.expiresAt = record.job.ended.map { Timestamp($0 + record.job.retention) }
-        job.deadline = record.job.deadline.map(Timestamp.init)
-        job.failure = record.job.failure.map(Self.failure)
+        var job = try properties(record)
+        // A result may list thousands of files: each is read once.
+        let results = record.tasks.map { TaskResult(text: $0.result) }
         job.waiting = waiting
-        job.outputs = outputs(record, request)
-        job.deliveredTo = request.destination.flatMap { Self.delivery(record, $0) }
-        job.attempts = record.attempts.map { attempt(of: $0, record) }
-        job.progress = progress(record)
-        job.warnings = warnings(record)
+        job.outputs = outputs(record, job.request) { task, place, count, output in
+            guard let result = results[task] else { return }
+            let document = result.document(ofOutput: place, of: count)
+            output.files = result.files.filter { job.request.outputs[output.index].owns($0.path) }.map { file in
+                var file = file
+                file.url = Self.url(of: file.path, job.id)
+                return file
+            }
+            output.encoder = Self.encoder(document)
+            output.verification = Self.verification(document)
+            output.result = document
+        }
+        job.deliveredTo = job.request.destination.flatMap { Self.delivery(record, $0) }
+        job.attempts = record.attempts.map { attempt(of: $0, results[$0.task.index]) }
+        job.warnings = results.compactMap(\.self).flatMap { Self.warnings(ofResult: $0.document) }
         return job
     }
 
-    /// Without the reason to wait.
-    func summary(_ record: JobRecord) throws(APIError) -> JobSummary { JobSummary(try job(record, waiting: nil)) }
+    /// What lists tell: without files and attempts, and without the reason to wait.
+    func summary(_ record: JobRecord) throws(APIError) -> JobSummary {
+        var job = try properties(record)
+        job.outputs = outputs(record, job.request) { _, _, _, _ in }
+        job.warnings = record.tasks.compactMap { TaskResult.document(text: $0.result) }
+            .flatMap { Self.warnings(ofResult: $0) }
+        return JobSummary(job)
+    }
 
     // MARK: Parts
 
@@ -107,32 +110,45 @@ struct JobView {
         }
     }
 
-    private func outputs(_ record: JobRecord, _ request: JobRequest) -> [OutputState] {
+    /// What the store itself knows of a job.
+    private func properties(_ record: JobRecord) throws(APIError) -> ServiceAPI.Job {
+        var job = ServiceAPI.Job()
+        job.id = record.job.id.rawValue
+        job.state = Self.state(record.job.state)
+        job.cancelRequested = record.job.isCancelRequested
+        job.queue = record.job.queue
+        job.priority = record.job.priority
+        job.share = record.job.share
+        job.labels = record.job.labels
+        job.request = try JobRequest.decode(json: Array(record.job.request.utf8), mode: .response)
+        job.createdAt = Timestamp(record.job.created)
+        job.startedAt = record.job.started.map(Timestamp.init)
+        job.endedAt = record.job.ended.map(Timestamp.init)
+        job.expiresAt = record.job.ended.map { Timestamp($0 + record.job.retention) }
+        job.deadline = record.job.deadline.map(Timestamp.init)
+        job.failure = record.job.failure.map(Self.failure)
+        job.progress = progress(record)
+        return job
+    }
+
+    /// The outputs in the order of the request. `complete` adds what their results say: it gets the index of the task, the
+    /// place of the output in it, the number of its outputs, and the output.
+    private func outputs(
+        _ record: JobRecord,
+        _ request: JobRequest,
+        complete: (_ task: Int, _ place: Int, _ count: Int, inout OutputState) -> Void
+    ) -> [OutputState] {
         var states: [Int: OutputState] = [:]
-        for task in record.tasks {
-            let result = TaskResult(text: task.result)
+        for (number, task) in record.tasks.enumerated() {
             let indices = JobPlanner.outputs(ofPayload: task.draft.payload)
             for (place, index) in indices.enumerated() where request.outputs.indices.contains(index) {
-                let output = request.outputs[index]
-                states[index] = OutputState {
-                    $0.index = index
-                    $0.kind = output.kind
-                    $0.name = output.name
-                    $0.state = Self.state(ofTask: task.state)
-                    guard let result else { return }
-                    let document = result.document(ofOutput: place, of: indices.count)
-                    $0.files = result.files.filter { output.owns($0.path) }.map { file in
-                        var file = file
-                        file.url =
-                            "/v1/jobs/\(record.job.id)/files/"
-                            + file.path.split(separator: "/")
-                            .map { PercentEncoding.encode(String($0)) }.joined(separator: "/")
-                        return file
-                    }
-                    $0.encoder = Self.encoder(document)
-                    $0.verification = Self.verification(document)
-                    $0.result = document
-                }
+                var output = OutputState()
+                output.index = index
+                output.kind = request.outputs[index].kind
+                output.name = request.outputs[index].name
+                output.state = Self.state(ofTask: task.state)
+                complete(number, place, indices.count, &output)
+                states[index] = output
             }
         }
         return request.outputs.indices.compactMap { states[$0] }
@@ -148,7 +164,12 @@ struct JobView {
         }
     }
 
-    private func attempt(of attempt: Attempt, _ record: JobRecord) -> AttemptInfo {
+    private static func url(of path: String, _ job: String) -> String {
+        "/v1/jobs/\(job)/files/"
+            + path.split(separator: "/").map { PercentEncoding.encode(String($0)) }.joined(separator: "/")
+    }
+
+    private func attempt(of attempt: Attempt, _ result: TaskResult?) -> AttemptInfo {
         AttemptInfo {
             $0.number = Int(attempt.token.rawValue)
             $0.output = attempt.task.index
@@ -158,8 +179,7 @@ struct JobView {
             switch attempt.outcome {
             case .succeeded:
                 $0.outcome = .succeeded
-                let task = record.tasks[attempt.task.index]
-                $0.encoder = Self.encoder(TaskResult(text: task.result)?.document(ofOutput: 0, of: 1))
+                $0.encoder = Self.encoder(result?.document(ofOutput: 0, of: 1))
             case .failed(let failure):
                 $0.outcome = .failed
                 $0.failure = Self.failure(failure)
@@ -210,12 +230,9 @@ struct JobView {
         return nil
     }
 
-    /// What the commands have warned of: settings that were changed, tracks that were left out, damage that was accepted.
-    private func warnings(_ record: JobRecord) -> [String] {
-        record.tasks.flatMap { task -> [String] in
-            guard let document = TaskResult(text: task.result)?.document else { return [] }
-            return (document["outputs"].map(\.elements) ?? [document]).flatMap(Self.warnings)
-        }
+    /// What a command has warned of: settings that were changed, tracks that were left out, damage that was accepted.
+    private static func warnings(ofResult document: JSONValue) -> [String] {
+        (document["outputs"].map(\.elements) ?? [document]).flatMap { Self.warnings($0) }
     }
 
     /// The warnings in the document of an output.
@@ -227,6 +244,11 @@ struct JobView {
 }
 
 extension TaskResult {
+    /// The document of a result, without its files; `nil` if the text is none.
+    static func document(text: String?) -> JSONValue? {
+        text.flatMap { try? JSONValue(parsing: $0) }?["document"]
+    }
+
     /// The document of an output: commands with several outputs print one for each.
     func document(ofOutput place: Int, of count: Int) -> JSONValue? {
         guard case .array(let documents)? = document["outputs"] else { return document }
