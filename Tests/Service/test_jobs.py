@@ -2,9 +2,14 @@
 """Jobs as clients see them: sent, followed, verified, downloaded."""
 
 import json
+import os
 import unittest
 
 from rig import Service, clip, digest, digest_header, file_output, frame_hashes, probe, slow_output, until
+
+
+def niceness(pid):
+    return os.getpriority(os.PRIO_PROCESS, pid)
 
 
 class JobTests(unittest.TestCase):
@@ -94,7 +99,9 @@ class JobTests(unittest.TestCase):
         long = service.upload(clip("long.mp4", seconds=60, size="640x360"), "long.mp4")["id"]
         job = service.submit(long, slow_output())
         service.wait(job, "running")
-        until(service.children, "a process works")
+        encoders = until(lambda: [pid for pid, line in service.children().items() if "vatoolbox encode " in line
+                                  and " confine " not in line], "a process works")
+        self.assertEqual([niceness(pid) for pid in encoders], [niceness(service.process.pid)] * len(encoders))
         self.assertEqual(service.post(f"/v1/jobs/{job}/cancel").status, 200)
         ended = service.wait(job)
         self.assertEqual(ended["state"], "cancelled")

@@ -88,6 +88,7 @@ struct Launcher {
         sigemptyset(&none)
         sigprocmask(SIG_SETMASK, &none, nil)
         preferForOutOfMemory()
+        takePriority(of: guardians[1])
 
         var policy = SandboxPolicy(
             task: request.access,
@@ -114,6 +115,14 @@ struct Launcher {
         guard file >= 0 else { return }
         write(file, "500", 3)
         close(file)
+    }
+
+    /// The thread of the host that has started the launcher may have a priority of its own, by its class of service.
+    private func takePriority(of host: pid_t) {
+        let process = __priority_which_t(PRIO_PROCESS.rawValue)
+        errno = 0
+        let priority = getpriority(process, id_t(host))
+        if errno == 0 { _ = setpriority(process, 0, priority) }
     }
 
     private func tell(_ limitation: String) {
