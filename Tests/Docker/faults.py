@@ -109,6 +109,21 @@ def compose():
         yield f"Compose: {what}", serving.compose(changed(document, path, value))
 
 
+def units():
+    text = files.UNIT.read_text()
+    for what, old, new in [
+        ("a setting that is none", "SERVICE_DRAIN_TIMEOUT", "SERVICE_DRAIN"),
+        ("an end before that of the tasks", "TimeoutStopSec=62min", "TimeoutStopSec=60min"),
+        ("SIGTERM for tasks", "KillMode=mixed", "KillMode=control-group"),
+        ("another folder", "StateDirectory=vatoolbox", "StateDirectory=service"),
+        ("a file system that it may change", "ProtectSystem=strict", "ProtectSystem=full"),
+        ("capabilities", "CapabilityBoundingSet=", "CapabilityBoundingSet=CAP_SYS_ADMIN"),
+        ("root", "DynamicUser=yes", "DynamicUser=no"),
+        ("tasks that cannot confine themselves", " landlock_restrict_self", ""),
+    ]:
+        yield f"systemd: {what}", serving.unit(replaced(text, (old, new)))
+
+
 def kubernetes():
     described = json.loads((files.ROOT / "docs" / "openapi.json").read_text())["paths"]
     documents = serving.documents("amd")
@@ -180,5 +195,6 @@ def planted():
     """What each fault is, and the complaints about it."""
     yield from expositions()
     yield from compose()
+    yield from units()
     yield from kubernetes()
     yield from queries()

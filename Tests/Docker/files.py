@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 DOCKERFILE, COMPOSE, IGNORED = ROOT / "docker" / "Dockerfile", ROOT / "docker" / "compose.yaml", ROOT / ".dockerignore"
 PROGRAMS = ["vatoolbox", "vatoolbox-helper", "vatoolbox-decoding-helper", "vatoolbox-service"]
 SERVICE = ROOT / "docker" / "compose.service.yaml"
+UNIT = ROOT / "systemd" / "vatoolbox.service"
 
 
 def instructions():

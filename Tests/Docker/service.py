@@ -138,6 +138,32 @@ def serving(service):
         yield "has no /tmp"
 
 
+# systemd
+
+def unit(text):
+    """Complaints about the unit of systemd."""
+    lines = re.sub(r"\\\n\s*", " ", text).splitlines()
+    given = [line.split("=", 1) for line in lines if "=" in line and not line.startswith("#")]
+    said = {key: value for key, value in given}
+    environment = dict(word.split("=", 1) for key, value in given if key == "Environment" for word in value.split())
+    yield from settings("the unit", environment)
+    if said.get("ExecStart") != "/usr/local/bin/vatoolbox serve":
+        yield f"starts {said.get('ExecStart')}"
+    if said.get("KillMode") != "mixed":
+        yield "ends the tasks together with the service, which would let them end"
+    if seconds(said["TimeoutStopSec"].replace("min", "m")) <= int(environment.get(DRAIN, 3600)):
+        yield f"is killed after {said['TimeoutStopSec']}, before its tasks have had {environment.get(DRAIN, 3600)} s"
+    if environment.get(PREFIX + "DATA") != "%S/" + said.get("StateDirectory", ""):
+        yield "keeps its data in a folder that is not its own"
+    for key, value in (("DynamicUser", "yes"), ("NoNewPrivileges", "yes"), ("ProtectSystem", "strict"),
+                       ("CapabilityBoundingSet", "")):
+        if said.get(key) != value:
+            yield f"has {key}={said.get(key)}"
+    missing = {"seccomp", "landlock_restrict_self"} - set(said.get("SystemCallFilter", "").split())
+    if missing:
+        yield f"forbids {' '.join(sorted(missing))}, by which tasks confine themselves"
+
+
 # Kubernetes
 
 def documents(folder):
