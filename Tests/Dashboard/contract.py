@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What docs/openapi.json says about the mock's requests and answers, so that the mock cannot differ from the service."""
+"""What docs/openapi.json says about requests and answers: the mock may not differ from the service."""
 
 import json
 import re
@@ -29,6 +29,11 @@ class Contract:
             if pattern.match(path) and method.lower() in operations:
                 return operations[method.lower()]
         return None
+
+    def needs_key(self, method, path):
+        """Whether a service with keys refuses the request without one."""
+        operation = self.operation(method, path)
+        return operation is None or "401" in operation["responses"]
 
     def errors(self, wanted, value):
         whole = {**wanted, "components": self.document["components"]}

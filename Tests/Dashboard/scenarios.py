@@ -395,6 +395,20 @@ def a_service_that_is_away_comes_back(run):
         mock.model.finish(job, state="failed")
 
 
+def give_key(page, key):
+    """Gives a wrong key, then the right one, to the question on the page of a job that has succeeded."""
+    page.type("wrong")
+    page.press("Enter")
+    page.wait("find('dialog')?.innerText.includes('refused this key')", "a wrong key is asked for again")
+    page.type(key)
+    page.press("Enter")
+    page.wait("find('.title .badge', 'Succeeded')", "the job is shown with the key")
+    play(page)
+    source = page.evaluate("new URL(find('video').src).search")
+    check("signature=" in source, f"the video is loaded by {source}")
+    page.wait("find('.connection.good')", "the page follows the events with the key")
+
+
 @scenario(needs="mock")
 def a_key_is_asked_for(run):
     page, mock = run.page, run.mock
@@ -418,16 +432,7 @@ def a_key_is_asked_for(run):
         page.audit("without a key")
         page.click("main button", "Try again")
         page.wait(f"find('dialog')?.contains({FOCUSED})", "the question is asked again")
-        page.type("wrong")
-        page.press("Enter")
-        page.wait("find('dialog')?.innerText.includes('refused this key')", "a wrong key is asked for again")
-        page.type("a secret")
-        page.press("Enter")
-        page.wait("find('.title .badge', 'Succeeded')", "the job is shown with the key")
-        play(page)
-        source = page.evaluate("new URL(find('video').src).search")
-        check("signature=" in source, f"the video is loaded by {source}")
-        page.wait("find('.connection.good')", "the page follows the events with the key")
+        give_key(page, "a secret")
         page.collect()
         page.tolerated = ("401",)
         page.click("button", "Forget the key")
@@ -499,88 +504,3 @@ def audit_at_every_size(run, routes, prefix=""):
             page.screenshot(run.folder, f"{prefix}dialog-{width}-{scheme}")
             page.press("Escape")
     page.show(1280, "light")
-
-
-# With the built service
-
-@scenario(needs="real")
-def a_service_at_work_is_shown(run):
-    page, real = run.page, run.real
-    real.furnish()
-    page.open("#/")
-    page.wait("document.querySelectorAll('.cards .card').length === 1", "the running job has a card")
-    page.wait("document.querySelectorAll('ol.rows > li').length === 7", "the jobs that wait are listed")
-    page.go(f"#/jobs/{real.jobs['succeeded']}")
-    page.wait("find('[aria-label=\"Send succeeded again\"]')", "the report to the receiver is named by its event")
-    play(page)
-    page.wait("[...document.querySelectorAll('.compare tbody tr')].some(one => "
-              "one.innerText.startsWith('Picture\\t1280 × 720\\t'))", "the input is described beside the result")
-    page.go(f"#/jobs/{real.jobs['ladder']}")
-    play(page)
-    page.wait("[...document.querySelectorAll('.gallery img')].filter(one => one.naturalWidth > 0).length > 0",
-              "pictures are shown")
-    page.go(f"#/jobs/{real.jobs['failed']}")
-    page.has("Why it failed")
-    page.go(f"#/jobs/{real.jobs['running']}")
-    page.wait("document.querySelectorAll('.spark-line').length === 3", "curves are drawn")
-    routes = {"overview": "#/", "jobs": "#/jobs"}
-    states = ("running", "succeeded", "ladder", "failed", "waiting-0", "waiting-6")
-    routes |= {state: f"#/jobs/{real.jobs[state]}" for state in states}
-    audit_at_every_size(run, routes, prefix="real-")
-
-
-@scenario(needs="real")
-def a_service_that_was_killed_comes_back(run):
-    page, real = run.page, run.real
-    real.furnish()
-    page.open(f"#/jobs/{real.jobs['running']}")
-    page.wait("find('.title .badge', 'Running')", "the job runs")
-    page.wait("find('.connection.good')", "the page follows the events")
-    page.tolerated = ("ERR_", "Failed to load resource")
-    real.kill()
-    page.wait("find('.banner')?.innerText.includes('No connection to the service')", "the page says that it is offline")
-    real.start()
-    page.wait("find('.connection.good') && !find('.banner')", "the page is online again")
-    page.wait("document.querySelectorAll('.attempt').length >= 2 && find('.title .badge', 'Running')",
-              "the job runs again, in another attempt", run.patience)
-    page.collect()
-    page.tolerated = ()
-
-
-@scenario(needs="real")
-def a_real_key_is_asked_for(run):
-    page, real = run.page, run.real
-    real.furnish()
-    page.leave()
-    page.tolerated = ("401",)
-    real.restart(key="a secret of the test")
-    try:
-        page.chromium.open(page.base + f"#/jobs/{real.jobs['succeeded']}")
-        page.wait(f"find('dialog')?.contains({FOCUSED})", "a dialog asks for the key")
-        page.type("wrong")
-        page.press("Enter")
-        page.wait("find('dialog')?.innerText.includes('refused this key')", "a wrong key is asked for again")
-        page.type("a secret of the test")
-        page.press("Enter")
-        page.wait("find('.title .badge', 'Succeeded')", "the job is shown with the key")
-        play(page)
-        source = page.evaluate("new URL(find('video').src).search")
-        check("signature=" in source, f"the video is loaded by {source}")
-        page.wait("find('.connection.good')", "the page follows the events with the key")
-        page.click("summary", "Log")
-        page.wait("find('.log')?.textContent.length > 20", "the log is shown")
-        page.collect()
-        page.tolerated = ()
-        page.go("#/")
-        page.drop(run.clip)
-        page.wait("location.hash === '#/new'", "a dropped file opens the view of a new job")
-        page.wait("find('.upload')?.innerText.includes('sound')", "it is uploaded with the key")
-        page.tolerated = ("401",)
-        page.click("button", "Forget the key")
-        page.wait("find('dialog')?.innerText.includes('needs a key')", "a forgotten key is asked for")
-        check(page.evaluate("sessionStorage.length") == 0, "the key is not forgotten")
-    finally:
-        page.leave()
-        real.restart()
-    page.collect()
-    page.tolerated = ()

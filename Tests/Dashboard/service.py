@@ -96,6 +96,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         handler(*self.parts[2:])
 
     def authorize(self, split):
+        if not self.server.contract.needs_key(self.command, split.path):
+            return
         if not self.server.key or self.headers.get("Authorization") == f"Bearer {self.server.key}":
             return
         given = {name: values[0] for name, values in self.query.items()}
