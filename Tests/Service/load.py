@@ -174,7 +174,8 @@ class Load:
                     self.findings += one.result()
                 self.seconds = time.monotonic() - begin
             self.findings += observer.failures
-            own, children = (after - before for after, before in zip(processor_seconds(service.process.pid), processors))
+            ended = processor_seconds(service.process.pid)
+            own, children = (after - before for after, before in zip(ended, processors))
             self.check_results(service, observer.jobs)
             self.write(folder, observer)
             self.check_shares(observer)
@@ -289,7 +290,8 @@ class Load:
         rows = []
         for name in ("job", "list of jobs", "capabilities", "status"):
             times = [row[3] for row in observer.calls.rows if row[1] == name]
-            self.findings += [f"{name}: status {row[2]}" for row in observer.calls.rows if row[1] == name and row[2] != 200]
+            self.findings += [f"{name}: status {row[2]}" for row in observer.calls.rows
+                              if row[1] == name and row[2] != 200]
             high = percentile(times, 0.99)
             measured = f"{high:.1f} ms (median {percentile(times, 0.5):.1f}, of {len(times)})"
             rows.append((f"p99 of GET {name}", "≤ 50 ms", measured, high <= 50))
@@ -323,8 +325,8 @@ class Load:
 
     def __str__(self):
         claims = ", ".join(f"{share} {count}" for share, count in self.counted.items())
-        return (f"{self.count} jobs of {CLIENTS} clients, {STREAMS * self.streams_each} streams, {STREAMS} at a time, in "
-                f"{self.seconds:.0f} s; claims {claims} (weights {':'.join(map(str, WEIGHTS.values()))}); memory "
+        return (f"{self.count} jobs of {CLIENTS} clients, {STREAMS * self.streams_each} streams, {STREAMS} at a time, "
+                f"in {self.seconds:.0f} s; claims {claims} (weights {':'.join(map(str, WEIGHTS.values()))}); memory "
                 f"{self.first / 2**20:.0f}, then {self.last / 2**20:.0f} MiB")
 
 
