@@ -9,7 +9,7 @@ import subprocess
 import threading
 
 from cases import hold
-from containers import FRAMES, decoded_frames
+from containers import FRAMES, NODE, decoded_frames
 from runner.waiting import wait_until
 
 TOKEN = "a secret of the test"
@@ -20,11 +20,11 @@ CONNECT = "exec 3<>/dev/tcp/127.0.0.1/8080; cat >&3; cat <&3"
 class Served:
     """A container that serves, with a folder for its data."""
 
-    def __init__(self, containers, data):
+    def __init__(self, containers, data, more=()):
         self.containers = containers
         options = [f"--volume={data}:/var/lib/vatoolbox", f"--env=VATOOLBOX_SERVICE_ACCESS_TOKEN={TOKEN}",
                    "--env=VATOOLBOX_SERVICE_MEDIA_ROOTS=work=/work", "--env=VATOOLBOX_SERVICE_LOG_FORMAT=json",
-                   "--hostname=vatoolbox"]
+                   "--hostname=vatoolbox", *more]
         self.process, self.name = containers.start("serve", options=options)
         self.log = []
         self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr))
@@ -70,22 +70,29 @@ def data_folder(containers, owner=1000):
         shutil.rmtree(data)
 
 
+def encode(served, containers, data):
+    """Encodes the clip; returns the job, whose result has all frames."""
+    hold(wait_until(served.is_healthy), "it is not healthy", served.log)
+    status, job = served.ask("POST", "/v1/jobs", {
+        "input": {"path": f"work/{containers.clip}"},
+        "outputs": [{"kind": "file", "name": "out.mp4", "video": {"codec": "h264", "preset": "ultrafast"}}]})
+    hold(status == 201, status, job)
+    place = f"/v1/jobs/{job['id']}"
+    hold(wait_until(lambda: served.ask("GET", place)[1]["state"] in ("succeeded", "failed")), job)
+    _, job = served.ask("GET", place)
+    hold(job["state"] == "succeeded", job, served.log)
+    frames = decoded_frames(["-i", str(data / "results" / job["id"] / "0" / "out.mp4")])
+    hold(frames == FRAMES, f"decoded: {frames}")
+    return job
+
+
 def serves(containers):
     """a job is done and its result whole; health; the log is JSON; SIGTERM; the data outlive a container"""
     with data_folder(containers) as data:
         served = Served(containers, data)
         try:
-            hold(wait_until(served.is_healthy), "it is not healthy", served.log)
-            status, job = served.ask("POST", "/v1/jobs", {
-                "input": {"path": f"work/{containers.clip}"},
-                "outputs": [{"kind": "file", "name": "out.mp4", "video": {"codec": "h264", "preset": "ultrafast"}}]})
-            hold(status == 201, status, job)
-            place = f"/v1/jobs/{job['id']}"
-            hold(wait_until(lambda: served.ask("GET", place)[1]["state"] in ("succeeded", "failed")), job)
-            _, job = served.ask("GET", place)
-            hold(job["state"] == "succeeded", job, served.log)
-            frames = decoded_frames(["-i", str(data / "results" / job["id"] / "0" / "out.mp4")])
-            hold(frames == FRAMES, f"decoded: {frames}")
+            job = encode(served, containers, data)
+            hold(job["outputs"][0]["encoder"]["name"].startswith("x264"), job["outputs"])
             hold(served.end() == 0, f"status {served.process.returncode}", served.log)
         finally:
             served.close()
@@ -100,6 +107,24 @@ def serves(containers):
         finally:
             again.close()
     hold(not containers.leftovers(), containers.leftovers())
+
+
+def serves_with_a_gpu(containers):
+    """a job is encoded on the GPU that the container is given, which the API names"""
+    with data_folder(containers) as data:
+        # The device files of the simulated GPU are in the only folder that each task may write to.
+        (data / "state").mkdir(mode=0o700)
+        os.chown(data / "state", 1000, 1000)
+        served = Served(containers, data, containers.fake_gpu(TMPDIR="/var/lib/vatoolbox/state"))
+        try:
+            job = encode(served, containers, data)
+            encoder = job["outputs"][0]["encoder"]
+            hold(encoder.get("device") == NODE, encoder, served.log)
+            _, known = served.ask("GET", "/v1/capabilities")
+            hold([one["node"] for one in known["devices"] if one["usable"]] == [NODE], known)
+            hold(served.end() == 0, f"status {served.process.returncode}", served.log)
+        finally:
+            served.close()
 
 
 def token_needed(containers):
@@ -121,4 +146,4 @@ def other_user(containers):
             process.communicate()
 
 
-CASES = [serves, token_needed, other_user]
+CASES = [serves, serves_with_a_gpu, token_needed, other_user]
