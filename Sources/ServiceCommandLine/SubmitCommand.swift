@@ -16,7 +16,7 @@ package struct SubmitCommand: ParsableCommand {
 
     @Argument(
         help:
-            "Files on this machine, or what the service fetches: http[s]://… and s3://BUCKET/KEY. Each becomes a job.",
+            "Files on this machine, URLs that the service fetches, and s3://BUCKET/KEY. Each becomes a job.",
         completion: .file()
     )
     package var files: [String] = []
@@ -223,7 +223,7 @@ package struct SubmitJobOptions: ParsableArguments, Sendable {
     @Flag(help: "Replace other files at the destination.")
     package var destinationOverwrite = false
 
-    @Option(help: ArgumentHelp("The service's name of the store of s3://….", valueName: "name"))
+    @Option(help: ArgumentHelp("The service's name of the store of buckets.", valueName: "name"))
     package var store: String?
 
     @Option(help: ArgumentHelp("How often the job is tried: 1 to 10 (default: 3).", valueName: "count"))
