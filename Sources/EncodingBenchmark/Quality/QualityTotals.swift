@@ -4,23 +4,10 @@ internal import PixelConversion
 
 /// The accumulated differences of all pictures of a stream.
 struct QualityTotals {
-    private struct Plane {
-        var squaredError: UInt64 = 0
-        var sampleCount = 0
-        /// The sum over all pictures; `nil` once a picture has no value.
-        var similarity: Double? = 0
-
-        mutating func add(_ difference: PictureDifference.Plane) {
-            squaredError += difference.squaredError
-            sampleCount += difference.sampleCount
-            similarity = similarity.flatMap { sum in difference.similarity.map { sum + $0 } }
-        }
-    }
-
     private let bitDepth: Int
-    private var planes = [Plane](repeating: Plane(), count: 3)
+    private var planes = [PlaneTotals](repeating: PlaneTotals(), count: 3)
     /// The number of pictures.
-    private(set) var frames = 0
+    var frames: Int { planes[0].pictureCount }
 
     init(bitDepth: Int) { self.bitDepth = bitDepth }
 
@@ -29,7 +16,6 @@ struct QualityTotals {
         planes[0].add(difference.luma)
         planes[1].add(difference.cb)
         planes[2].add(difference.cr)
-        frames += 1
     }
 
     /// The PSNR in decibels, from the mean squared error of all samples of all pictures.
@@ -52,7 +38,7 @@ struct QualityTotals {
     /// The mean over the pictures; for all planes together, weighted by their samples.
     var ssim: Measured<BenchmarkReport.Planes> {
         guard frames > 0 else { return .absent("no picture was compared") }
-        let means = planes.compactMap { plane in plane.similarity.map { $0 / Double(frames) } }
+        let means = planes.compactMap(\.meanSimilarity)
         guard means.count == planes.count else {
             return .absent("the pictures are smaller than its windows of 8x8 samples")
         }
