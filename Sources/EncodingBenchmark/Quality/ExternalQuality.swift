@@ -25,22 +25,30 @@ struct ExternalQuality {
     private var state: State
     private let stack: PictureStack
 
-    init(_ search: QualityProgram.Search, clip: PreparedClip) {
-        stack = PictureStack(bitDepth: clip.bitDepth)
+    /// The size, bit depth and rate of the pictures.
+    struct Pictures {
+        var width: Int
+        var height: Int
+        var bitDepth: Int
+        var frameRate: Rational
+    }
+
+    init(_ search: QualityProgram.Search, _ pictures: Pictures) {
+        stack = PictureStack(bitDepth: pictures.bitDepth)
         switch search {
         case .missing(let reason): state = .idle(vmaf: reason, xpsnr: reason)
-        case .found(let program): state = Self.start(program, clip)
+        case .found(let program): state = Self.start(program, pictures)
         }
     }
 
-    private static func start(_ program: QualityProgram, _ clip: PreparedClip) -> State {
+    private static func start(_ program: QualityProgram, _ pictures: Pictures) -> State {
         guard program.hasVMAF || program.hasXPSNR else {
             return .idle(vmaf: lack("libvmaf", program), xpsnr: lack("xpsnr", program))
         }
         do throws(MediaError) {
             let folder = try TemporaryFolder.make()
             do throws(MediaError) {
-                return .running(try ChildProgram(words(program, clip: clip), folder: folder), program, folder: folder)
+                return .running(try ChildProgram(words(program, pictures), folder: folder), program, folder: folder)
             } catch {
                 TemporaryFolder.delete(folder)
                 throw error
@@ -50,11 +58,18 @@ struct ExternalQuality {
         }
     }
 
-    private static func lack(_ filter: String, _ program: QualityProgram) -> String {
+    static func lack(_ filter: String, _ program: QualityProgram) -> String {
         "\(program.path) (ffmpeg \(program.version)) has no filter \(filter)"
     }
 
-    /// Adds a pair of pictures with the size and bit depth of the clip.
+    /// Ends a measurement without a result.
+    mutating func abandon() {
+        guard case .running(_, _, let folder) = state else { return }
+        state = .idle(vmaf: "it was abandoned", xpsnr: "it was abandoned")
+        TemporaryFolder.delete(folder)
+    }
+
+    /// Adds a pair of pictures of that size and bit depth.
     mutating func add(_ picture: PixelBuffer, reference: PixelBuffer) {
         guard case .running(let child, _, let folder) = state else { return }
         do throws(MediaError) {
@@ -89,8 +104,8 @@ struct ExternalQuality {
         }
     }
 
-    private static func words(_ program: QualityProgram, clip: PreparedClip) -> [String] {
-        let (width, height) = (clip.size.width, clip.size.height)
+    private static func words(_ program: QualityProgram, _ pictures: Pictures) -> [String] {
+        let (width, height) = (pictures.width, pictures.height)
         let threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         var graph = [
             "[0:v]split=2[above][below]",
@@ -105,8 +120,8 @@ struct ExternalQuality {
         graph.append(program.hasXPSNR ? "[r2][d2]xpsnr[x]" : "[d2]nullsink;[r2]nullsink")
         var words = [
             program.path, "-hide_banner", "-nostats", "-loglevel", "info", "-f", "rawvideo",
-            "-pixel_format", clip.bitDepth > 8 ? "yuv420p10le" : "yuv420p",
-            "-video_size", "\(width)x\(2 * height)", "-framerate", clip.frameRate.text, "-i", "pipe:0",
+            "-pixel_format", pictures.bitDepth > 8 ? "yuv420p10le" : "yuv420p",
+            "-video_size", "\(width)x\(2 * height)", "-framerate", pictures.frameRate.description, "-i", "pipe:0",
             "-filter_complex", graph.joined(separator: ";"),
         ]
         if program.hasVMAF { words += ["-map", "[v]", "-f", "null", "-"] }

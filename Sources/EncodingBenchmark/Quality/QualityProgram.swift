@@ -52,6 +52,13 @@ package struct QualityProgram: Sendable, Hashable {
         return BenchmarkReport.Component(name: "ffmpeg for VMAF and XPSNR", version: version, detail: path)
     }
 
+    /// The same program, for VMAF alone.
+    var withoutXPSNR: QualityProgram { QualityProgram(path: path, version: version, hasVMAF: hasVMAF, hasXPSNR: false) }
+
+    private init(path: String, version: String, hasVMAF: Bool, hasXPSNR: Bool) {
+        (self.path, self.version, self.hasVMAF, self.hasXPSNR) = (path, version, hasVMAF, hasXPSNR)
+    }
+
     private static func inPath(_ list: String, _ name: String) -> String? {
         list.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }

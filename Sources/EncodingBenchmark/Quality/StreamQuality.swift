@@ -32,7 +32,7 @@ package struct StreamQuality: Sendable {
         let references = try ReferencePictures(clip)
         let comparator = PictureComparator()
         var totals = QualityTotals(bitDepth: clip.bitDepth)
-        var external = ExternalQuality(program, clip: clip)
+        var external = ExternalQuality(program, clip.measuredPictures)
         let source = try MediaSource(path: path, options: MediaSource.Options(deinterlacing: .off))
         var pairing = FramePairing(rate: clip.frameRate.value, codedFrames: codedFrames)
         while let event = try source.next() {
@@ -146,5 +146,11 @@ extension ColorDescription {
     /// The H.273 code points and the range.
     fileprivate var codes: String {
         "primaries \(primaries.rawValue), transfer \(transfer.rawValue), matrix \(matrix.rawValue), \(range.rawValue) range"
+    }
+}
+
+extension PreparedClip {
+    fileprivate var measuredPictures: ExternalQuality.Pictures {
+        .init(width: size.width, height: size.height, bitDepth: bitDepth, frameRate: frameRate.value)
     }
 }
