@@ -38,6 +38,8 @@ actor OutputPipeline {
         var session: CompressionSession
         var lost: [Adjustment]
         var omissions: [String]
+        /// How the quality was found.
+        var quality: QualityReport?
         var events: Task<([Adjustment], [EncoderSwitch]), Never>
         var drain: Task<MediaError?, Never>
 
@@ -75,6 +77,9 @@ actor OutputPipeline {
     private var signatures: [MediaTime: PictureSignature] = [:]
     /// Pictures of the input, if a PSNR is measured.
     private var references: VerificationPictures?
+    /// When encoding began, and when the last sample was written.
+    private var encodingStart = SuspendingClock.Instant.now
+    private var encodingEnd: SuspendingClock.Instant?
     /// The duration of the packets of each copied track in seconds.
     private var copiedDurations: [Int: Double] = [:]
 
@@ -106,20 +111,28 @@ actor OutputPipeline {
     /// - Parameters:
     ///   - plan: The helper processes that the encoder may share with the decoder.
     ///   - folder: The presentation, if the outputs are its variants.
+    ///   - quality: The quality that reaches the target of the output, if it has one.
     func prepare(
         _ contents: MediaReader.Contents,
         _ plan: DecoderPlan,
-        folder: StreamFolder?
+        folder: StreamFolder?,
+        quality: QualityReport?
     ) async throws(MediaError) {
         var contents = contents
         var lostContents = contents.video.lostMetadata
         if context.startsLater, contents.metadata.removeValue(forKey: "timecode") != nil {
             lostContents.append("the timecode, which is that of the input's first picture")
         }
-        let (configuration, lostByVideo) = request.video.configuration(for: contents.video)
+        var (configuration, lostByVideo) = request.video.configuration(for: contents.video)
+        if let quality {
+            configuration.rateControl = configuration.rateControl.with(quality: quality.chosen.quality)
+            lostByVideo += [quality.shortfall].compactMap(\.self)
+        }
         let (_, cut) = try request.video.regions(in: contents.video)
         let lost = lostByVideo + cut
-        if request.leastPSNR != nil { references = VerificationPictures(configuration) }
+        if request.leastPSNR != nil || request.isVerified && request.measuredMetric != nil {
+            references = VerificationPictures(configuration)
+        }
         let tracks = try await openOutput(contents, configuration, folder)
         let ignored = contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
         let omissions = tracks.refusals + ignored + lostContents
@@ -133,6 +146,7 @@ actor OutputPipeline {
             $0.expectedDuration = contents.video.duration
             $0.expectedFrames = request.video.frameRate == nil ? contents.video.estimatedFrameCount : nil
         }
+        encodingStart = .now
         setup = Setup(
             video: contents.video,
             configuration: configuration,
@@ -140,6 +154,7 @@ actor OutputPipeline {
             session: session,
             lost: lost,
             omissions: omissions,
+            quality: quality,
             events: follow(session),
             drain: Task { await self.drain(session) }
         )
@@ -356,6 +371,7 @@ actor OutputPipeline {
         }
         try await setup.session.finish()
         if let error = await setup.drain.value { throw error }
+        encodingEnd = .now
     }
 
     /// Completes the output.
@@ -368,6 +384,7 @@ actor OutputPipeline {
         _ decoding: DecodingReport
     ) async throws(MediaError) -> TranscodeReport {
         guard let setup else { throw MediaError(.invalidState, "the output was not opened", given: request.path) }
+        let encodingTime = encodingEnd.map { ($0 - encodingStart) / .seconds(1) } ?? 0
         let byRate = rateConverter?.adjustment
         if let byRate { notify(.session(.adjusted(byRate))) }
         setup.session.cancel()  // ends the events
@@ -401,10 +418,13 @@ actor OutputPipeline {
             switches: switches,
             problems: problems,
             adjustments: (setup.lost + ofAudio + session.adjustments + session.encoder.properties.adjustments + reported
-                + [byRate].compactMap(\.self)).unique,
+                + [byRate, setup.quality?.replacement(session.encoder.identity)].compactMap(\.self)).unique,
             omissions: setup.omissions,
             verification: verification,
             audio: setup.tracks.audio,
+            quality: setup.quality.map { quality in
+                quality.reporting(verification?.score, byteCount: progress.bytesOut, time: encodingTime)
+            },
             wasStopped: context.isStopped()
         )
     }
@@ -439,6 +459,7 @@ actor OutputPipeline {
             signatures: signatures,
             references: references?.pictures ?? [:],
             leastPSNR: request.leastPSNR,
+            metric: request.measuredMetric,
             hasTimes: request.sink.format?.requiredCodec == nil
         )
         expectation.keepsLines =
@@ -497,28 +518,5 @@ extension [Adjustment] {
     fileprivate var unique: [Adjustment] {
         var seen: Set<Adjustment> = []
         return filter { seen.insert($0).inserted }
-    }
-}
-
-/// Delays frames until their presentation time.
-struct Pace {
-    /// The maximum time for which a wait continues after it is no longer needed.
-    private static let patience = Duration.milliseconds(100)
-    private var start: (instant: SuspendingClock.Instant, time: MediaTime)?
-
-    /// Waits until a frame is due, or until `isStopped` returns `true`.
-    mutating func wait(for time: MediaTime, unless isStopped: @Sendable () -> Bool) async throws(MediaError) {
-        guard let start else {
-            start = (.now, time)
-            return
-        }
-        let due = start.instant + .seconds(max((time - start.time).seconds, 0))
-        while SuspendingClock.now < due, !isStopped() {
-            do {
-                try await Task.sleep(until: min(due, .now + Self.patience), clock: .suspending)
-            } catch {
-                throw MediaError(.cancelled, "the call was cancelled")
-            }
-        }
     }
 }

@@ -27,10 +27,12 @@ public struct OutputExpectation: Sendable {
     var signatures: [MediaTime: PictureSignature] = [:]
     /// Whether the pictures were encoded in their own size, so that their lines can be compared.
     var keepsLines = true
-    /// Pictures of the input from ``VerificationPictures``, by presentation time, and the PSNR in dB that the output must
-    /// reach; `nil` measures nothing.
+    /// Pictures of the input from ``VerificationPictures``, by presentation time, with which the output is measured.
     var references: [MediaTime: PixelBuffer] = [:]
+    /// The PSNR in dB that they must reach; `nil` for any.
     var leastPSNR: Double?
+    /// What else is measured with them.
+    var metric: QualityMetric?
     /// The audio tracks in the order of the output.
     var audio: [Audio] = []
     /// Whether the container stores times.
@@ -47,6 +49,8 @@ public struct OutputVerification: Sendable, Hashable {
     public var audioTrackCount = 0
     /// How near the pictures are to the input, if ``OutputRequest/leastPSNR`` was set.
     public var psnr: PSNR?
+    /// The score of the same pictures, if ``OutputRequest/target`` was set and the metric is one of this package.
+    public var score: Score?
     /// What is wrong, described for users; empty if nothing is.
     public var findings: [String] = []
 
@@ -72,6 +76,16 @@ public struct OutputVerification: Sendable, Hashable {
             mean = ratios.reduce(0, +) / Double(ratios.count)
             pictureCount = ratios.count
         }
+    }
+
+    /// The score of some pictures of an output.
+    public struct Score: Sendable, Hashable {
+        /// What was measured.
+        public var metric: QualityMetric
+        /// The score of all pictures together.
+        public var value: Double
+        /// The number of pictures that were measured.
+        public var pictureCount: Int
     }
 
     /// The peak above which an input is expected to be heard: -60 dB.
@@ -151,7 +165,7 @@ public struct OutputVerification: Sendable, Hashable {
         let times = expected.times.sorted()
         var shift: MediaTime?
         var (wrongTimes, wrongPictures, poorPictures) = (0, 0, 0)
-        let meter = PSNRMeter(expected.references)
+        let meter = LumaMeter(expected.references)
         var lines = (agreement: 0, size: 0)
         while let event = try source.next() {
             switch event {
@@ -171,7 +185,7 @@ public struct OutputVerification: Sendable, Hashable {
                         findings.append("picture \(pictureCount) is \(difference) s from its time")
                     }
                 }
-                if let least = expected.leastPSNR, let ratio = try meter.measure(frame.buffer, at: time), ratio < least
+                if let ratio = try meter.measure(frame.buffer, at: time), let least = expected.leastPSNR, ratio < least
                 {
                     poorPictures += 1
                     if poorPictures <= Self.mostFindings {
@@ -199,7 +213,8 @@ public struct OutputVerification: Sendable, Hashable {
         where count > Self.mostFindings {
             findings.append("\(count) pictures \(kind)")
         }
-        psnr = PSNR(meter.ratios)
+        if expected.leastPSNR != nil { psnr = PSNR(meter.ratios) }
+        score = expected.metric.flatMap { meter.score($0) }
         if expected.leastPSNR != nil, psnr == nil { findings.append("no picture could be measured against the input") }
         // Strong compression loses the steps, which then agree with nothing.
         if expected.keepsLines, lines.agreement < -lines.size / 2, lines.size > pictureCount * Self.leastLineSteps {

@@ -15,6 +15,8 @@ public struct TranscodeProgress: Sendable, Hashable {
     /// The time up to which the loudness of the input was measured, in the pass before the first frame; `nil` without such
     /// a pass.
     public var measuredTime: MediaTime?
+    /// The search for a quality, before the first frame; `nil` without a ``QualityTarget``.
+    public var search: Search?
     /// The time up to which the outputs were verified, on average, once that has begun.
     public var verifiedTime: MediaTime?
     /// The end of the latest frame that was read, on the timeline of the output.
@@ -26,6 +28,20 @@ public struct TranscodeProgress: Sendable, Hashable {
 
     /// Makes the progress of a transcode that has not begun.
     public init() {}
+
+    /// How far the search for a quality is.
+    public struct Search: Sendable, Hashable {
+        /// The number of the quality that is tried, from 1 on.
+        public var attempt = 0
+        /// That quality.
+        public var quality = 0.0
+        /// The duration of all pictures that were encoded, for all qualities together.
+        public var time = MediaTime.zero
+        /// The number of these pictures.
+        public var encodedPictures = 0
+        /// The number of pictures that were decoded again and measured.
+        public var measuredPictures = 0
+    }
 }
 
 /// The results of a transcode for one output.
@@ -60,6 +76,8 @@ public struct TranscodeReport: Sendable {
     public var audio: [AudioOutcome]
     /// The presentation of which the output is a variant; `nil` for files.
     public var stream: StreamReport?
+    /// How the quality was found; `nil` without a ``QualityTarget``.
+    public var quality: QualityReport?
     /// Whether ``Transcoder/stop()`` ended the transcode before the end of the input.
     public var wasStopped: Bool
 

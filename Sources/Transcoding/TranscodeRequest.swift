@@ -34,6 +34,11 @@ public struct OutputRequest: Sendable {
     /// against the input, for it to pass the verification; `nil` measures nothing. Up to 32 pictures are measured, evenly
     /// spread over the output, each against the input's picture in the size of the output. It needs ``isVerified``.
     public var leastPSNR: Double?
+    /// The quality that the output must reach with as few bytes as possible; `nil` for the rate control of ``video``. The
+    /// input must be a regular file. Of the rate control of ``video``, only the peak limit of a constant quality applies.
+    public var target: QualityTarget?
+    /// Measures ``target`` if this package does not.
+    package var judge: QualityJudgeFactory?
     /// What happens if another encoder takes over.
     public var encoderChange = EncoderChange.continues
 
@@ -137,10 +142,19 @@ public struct TranscodeRequest: Sendable {
                 allowed: "a regular file"
             )
         }
+        guard inputIsFile || outputs.allSatisfy({ $0.target == nil }) else {
+            throw MediaError(
+                .invalidArgument,
+                "a quality target needs an input from which samples can be read",
+                given: input,
+                allowed: "a regular file"
+            )
+        }
         var paths: Set<String> = []
         for output in outputs {
             try output.video.validate()
             try output.audio.validate(input: input, isFile: inputIsFile)
+            try output.target?.validate()
             guard output.path == ContainerFormat.null.rawValue || paths.insert(Self.plain(output.path)).inserted else {
                 throw MediaError(
                     .invalidArgument,

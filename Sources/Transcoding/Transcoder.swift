@@ -18,6 +18,8 @@ public final class Transcoder: Sendable {
         case decoding(DecompressionEvent)
         /// An item that the output will lack.
         case omission(String)
+        /// A quality was tried on samples, to find that of the target.
+        case tried(QualityReport.Attempt, QualityTarget)
     }
 
     private let request: TranscodeRequest
@@ -32,6 +34,8 @@ public final class Transcoder: Sendable {
     private let notifyOutput: @Sendable (Int, Notice) -> Void
     /// The loudness of the input, when it is known, and until which time it is measured.
     private let measurement = Mutex<(levels: SoundLevels?, time: MediaTime?)>((nil, nil))
+    /// How far the search for a quality is.
+    private let search = Mutex<TranscodeProgress.Search?>(nil)
     /// What decodes the video.
     private let decoder = Mutex<JobDecoder?>(nil)
     /// The transcoder of the outputs that are encoded again.
@@ -115,6 +119,7 @@ public final class Transcoder: Sendable {
             progress.verifiedTime = MediaTime(seconds: mean, preferredTimescale: 1_000_000)
         }
         progress.measuredTime = measurement.withLock { $0.time }
+        progress.search = search.withLock { $0 }
         return progress
     }
 
@@ -160,6 +165,70 @@ public final class Transcoder: Sendable {
         for discard in discards.withLock({ $0 }) { await discard.value }
         await reader.close()
         return try await encodingAgain(result)
+    }
+
+    /// Searches the qualities of outputs that have a ``QualityTarget``, and writes nothing.
+    ///
+    /// - Returns: The prediction or the error of each output, in the order of the request.
+    /// - Throws: The error of the input or of the request, `cancelled`; `invalidArgument` for an output without a target;
+    ///   `invalidState` for a second run.
+    public func predictAll() async throws(MediaError) -> [Result<QualityPrediction, MediaError>] {
+        guard signals.start() else { throw MediaError(.invalidState, "a transcoder can run only once") }
+        let result = await withTaskCancellationHandler {
+            await Self.result { () async throws(MediaError) in try await predict() }
+        } onCancel: {
+            cancellation.cancel()
+        }
+        await reader.close()
+        return try result.get()
+    }
+
+    private func predict() async throws(MediaError) -> [Result<QualityPrediction, MediaError>] {
+        try request.validate()
+        if let output = request.outputs.first(where: { $0.target == nil }) {
+            throw MediaError(.invalidArgument, "only an output with a quality target is predicted", given: output.path)
+        }
+        let contents = try await reader.open(request.input, request.demandedSource, request.logger, cancellation)
+        var results: [Result<QualityPrediction, MediaError>] = []
+        for (index, output) in request.outputs.enumerated() {
+            let result = await Self.result { () async throws(MediaError) in try await findQuality(of: index, contents) }
+            if Task.isCancelled || signals.isStopped { _ = try result.get() }
+            results.append(
+                result.flatMap { report in
+                    let missing = MediaError(.invalidState, "the output has no quality target", given: output.path)
+                    guard let report else { return .failure(missing) }
+                    return .success(QualityPrediction(path: output.path, report: report))
+                }
+            )
+        }
+        return results
+    }
+
+    /// Returns the quality with which an output reaches its target; `nil` if it has none.
+    private func findQuality(
+        of index: Int,
+        _ contents: MediaReader.Contents
+    ) async throws(MediaError) -> QualityReport? {
+        let output = request.outputs[index]
+        guard let target = output.target else { return nil }
+        let finder = QualityFinder(
+            target: target,
+            output: output,
+            video: contents.video,
+            input: InputSampleReader.Input(
+                path: request.input,
+                options: request.demandedSource,
+                frameRate: output.video.frameRate,
+                regions: try output.video.regions(in: contents.video).0,
+                logger: request.logger,
+                cancellation: cancellation
+            ),
+            segmentKeyFrames: request.stream?.keyFrameDuration?.seconds,
+            judge: output.judge,
+            progress: { [self] state in search.withLock { $0 = state } },
+            tell: { [notifyOutput] attempt in notifyOutput(index, .tried(attempt, target)) }
+        )
+        return try await finder.find()
     }
 
     /// Encodes the outputs again whose encoders were replaced and that do not allow it, and all variants of a presentation
@@ -216,12 +285,23 @@ public final class Transcoder: Sendable {
         var contents = try await reader.open(request.input, request.demandedSource, request.logger, cancellation)
         contents.levels = try await levels(of: contents)
         let (regions, _) = try request.video.regions(in: contents.video)
+        var failures: [Int: MediaError] = [:]
+        var qualities: [Int: QualityReport] = [:]
+        for index in pipelines.indices {
+            do throws(MediaError) {
+                qualities[index] = try await findQuality(of: index, contents)
+            } catch {
+                try await note(error, of: index, in: &failures)
+            }
+        }
+        if failures.count == pipelines.count {
+            return pipelines.indices.compactMap { index in failures[index].map { .failure($0) } }
+        }
         let folder = try await makeFolder()
         let plan = try DecoderPlan(request, contents)
-        var failures: [Int: MediaError] = [:]
-        for (index, pipeline) in pipelines.enumerated() {
+        for (index, pipeline) in pipelines.enumerated() where failures[index] == nil {
             do throws(MediaError) {
-                try await pipeline.prepare(contents, plan, folder: folder)
+                try await pipeline.prepare(contents, plan, folder: folder, quality: qualities[index])
             } catch {
                 try await note(error, of: index, in: &failures)
             }
@@ -321,7 +401,12 @@ public final class Transcoder: Sendable {
                 try folder.writePlaylist(of: presentation, variant: index)
             }
             let result = try await pipeline.verify(path)
-            reports.withLock { $0[index]?.verification = result }
+            reports.withLock { reports in
+                reports[index]?.verification = result
+                guard let score = result.score else { return }
+                reports[index]?.quality?.outcome?.score = score.value
+                reports[index]?.quality?.outcome?.pictureCount = score.pictureCount
+            }
         }
         try await onDisk { () throws(MediaError) in try folder.publish(presentation) }
         reports.withLock { reports in

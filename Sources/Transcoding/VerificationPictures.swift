@@ -15,8 +15,7 @@ struct VerificationPictures {
     /// The number of pictures of the input until now.
     private var count = 0
     private let capacity: Int
-    private let output: PixelBuffer.Description
-    private let scaling: ScalingMode
+    private let configuration: EncoderConfiguration
     private var converter: PixelConverter?
 
     /// The largest number of pictures.
@@ -28,16 +27,27 @@ struct VerificationPictures {
     ///
     /// - Parameter configuration: That of the encoder.
     init(_ configuration: EncoderConfiguration) {
-        output = PixelBuffer.Description(
-            format: Self.comparableFormat(bitDepth: configuration.bitDepth),
-            width: configuration.width,
-            height: configuration.height,
-            color: configuration.color ?? .unspecified,
-            pixelAspectRatio: configuration.pixelAspectRatio ?? .one
-        )
-        scaling = configuration.scaling
-        let size = output.width * output.height * 3 / 2 * output.format.bytesPerSample
+        self.configuration = configuration
+        let format = Self.comparableFormat(bitDepth: configuration.bitDepth)
+        let size = configuration.width * configuration.height * 3 / 2 * format.bytesPerSample
         capacity = min(max(Self.mostBytes / max(size, 1), 4), Self.mostPictures)
+    }
+
+    /// Returns a converter of the input's pictures to the size and the colour of an output.
+    ///
+    /// - Throws: The errors of ``PixelConverter``.
+    static func converter(_ configuration: EncoderConfiguration) throws(MediaError) -> PixelConverter {
+        try PixelConverter(
+            output: PixelBuffer.Description(
+                format: comparableFormat(bitDepth: configuration.bitDepth),
+                // Encoders make odd sizes even.
+                width: configuration.width & ~1,
+                height: configuration.height & ~1,
+                color: configuration.color ?? .unspecified,
+                pixelAspectRatio: configuration.pixelAspectRatio ?? .one
+            ),
+            scaling: configuration.scaling
+        )
     }
 
     /// Returns the format in which ``PictureComparator`` compares pictures of a bit depth: with 8 or 10 bits.
@@ -62,19 +72,21 @@ struct VerificationPictures {
 
     private mutating func converted(_ picture: PixelBuffer) throws(MediaError) -> PixelBuffer {
         if let converter { return try converter.convert(picture) }
-        let made = try PixelConverter(output: output, scaling: scaling)
+        let made = try Self.converter(configuration)
         converter = made
         return try made.convert(picture)
     }
 }
 
 /// Compares decoded pictures with those that are kept of the input.
-final class PSNRMeter {
+final class LumaMeter {
     private let references: [MediaTime: PixelBuffer]
     private let comparator = PictureComparator()
     private var converter: PixelConverter?
     /// The ratios in dB, in the order of the pictures.
     private(set) var ratios: [Double] = []
+    /// The differences of all pictures together.
+    private(set) var totals = PlaneTotals()
 
     /// - Parameter references: Those of ``VerificationPictures``.
     init(_ references: [MediaTime: PixelBuffer]) { self.references = references }
@@ -88,9 +100,18 @@ final class PSNRMeter {
         else { return nil }
         let converter = try converter(to: reference.format, like: decoded)
         let luma = try comparator.difference(of: try converter.convert(decoded), from: reference).luma
+        totals.add(luma)
         let ratio = min(luma.psnr(bitDepth: reference.format.bitDepth), OutputVerification.PSNR.highest)
         ratios.append(ratio)
         return ratio
+    }
+
+    /// Returns the score of all pictures; `nil` if there is none.
+    func score(_ metric: QualityMetric) -> OutputVerification.Score? {
+        guard let bitDepth = converter?.output.format.bitDepth else { return nil }
+        return totals.score(metric, bitDepth: bitDepth).map {
+            .init(metric: metric, value: $0, pictureCount: totals.pictureCount)
+        }
     }
 
     /// Returns a converter that changes neither size nor colour.

@@ -30,7 +30,7 @@ import Testing
         let distances = Set(zip(numbers, numbers.dropFirst()).map { $1 - $0 })
         #expect(numbers.first == 0 && distances.count <= 1, "\(numbers)")
         #expect((numbers.last ?? 0) + (distances.first ?? 1) >= count, "\(numbers)")
-        let meter = PSNRMeter(kept.pictures)
+        let meter = LumaMeter(kept.pictures)
         for number in numbers { #expect(try meter.measure(picture(number % 200), at: time(number)) == 100) }
         #expect(meter.ratios.count == numbers.count)
     }
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func ratios() throws {
-        let meter = PSNRMeter([time(0): try picture(100)])
+        let meter = LumaMeter([time(0): try picture(100)])
         // 10 log10(255 squared), for a difference of 1 everywhere.
         let ratio = try #require(try meter.measure(picture(101), at: time(0)))
         #expect(abs(ratio - 48.1308) < 0.0001)

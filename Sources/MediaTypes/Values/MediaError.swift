@@ -48,6 +48,8 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let proofFailed = Code(rawValue: "proof-failed")
         /// An output that was decoded is not what was encoded.
         public static let verificationFailed = Code(rawValue: "verification-failed")
+        /// No quality of the encoder reaches the target that was asked for.
+        public static let targetUnreachable = Code(rawValue: "target-unreachable")
         /// The device failed repeatedly and is suspended for a while.
         public static let suspended = Code(rawValue: "suspended")
         /// Reading or writing failed.
@@ -102,6 +104,7 @@ public struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
 
     private static let permanentCodes: Set<Code> = [
         .invalidArgument, .unsupported, .unavailable, .invalidState, .cancelled, .proofFailed, .suspended,
+        .targetUnreachable,
     ]
 
     /// A one-line description: message, given value, allowed values, call and status.

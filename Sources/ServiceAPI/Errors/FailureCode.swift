@@ -24,6 +24,7 @@ package enum FailureCode: String, Sendable, Hashable, CaseIterable {
     case busy
     case proofFailed = "proof-failed"
     case verificationFailed = "verification-failed"
+    case targetUnreachable = "target-unreachable"
     case suspended
     case inputOutput = "input-output"
     case fetchFailed = "fetch-failed"
@@ -89,6 +90,14 @@ package enum FailureCode: String, Sendable, Hashable, CaseIterable {
             ("A test encode on the device had a wrong result", ["Update the driver.", "Use another device."])
         case .verificationFailed:
             ("The output is not what was encoded", ["Retry the job.", "Use another device, or `software`."])
+        case .targetUnreachable:
+            (
+                "No quality of the encoder reaches the target",
+                [
+                    "Ask for a lower score in `video.target`.",
+                    "Set `video.target.shortfall` to `best` to get the best quality that there is.",
+                ]
+            )
         case .suspended:
             (
                 "The device is suspended after repeated failures",

@@ -171,6 +171,28 @@ struct RateControlArguments: ParsableArguments, Sendable {
 
     @Option(
         parsing: .unconditional,
+        help: ArgumentHelp(
+            "The lowest quality instead of a bitrate: ssim:0.98, psnr:42 or vmaf:95. Encodes samples of the input to find the "
+                + "highest --crf that reaches it. --peak-bitrate may limit it.",
+            valueName: "metric:score"
+        )
+    )
+    var target: ArgumentText<QualityTarget>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "If no quality reaches the target: fail, or best to encode with the best one (default: fail).",
+            valueName: "choice"
+        )
+    )
+    var targetShortfall: ArgumentText<QualityTarget.Shortfall>?
+
+    @Flag(help: "Only predict the quality, size and time with --target; write no output.")
+    var targetOnly = false
+
+    @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Constant quantizer instead of a bitrate: 0 to 51, lower is better.", valueName: "quantizer")
     )
     var qp: ArgumentText<WholeNumber>?

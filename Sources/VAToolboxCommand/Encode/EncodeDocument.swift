@@ -18,6 +18,7 @@ extension EncodeOutcome {
             "decoder": report.decoding.document,
             "encoder": encoder,
             "bitRate": bitRate,
+            "target": report.quality?.document ?? .null,
             "audio": .array(report.audio.map(\.document)),
             "frames": frames,
             "verification": verification,
@@ -288,7 +289,7 @@ extension EncoderFailure {
 }
 
 extension EncoderIdentity {
-    fileprivate var document: JSON {
+    var document: JSON {
         .object(["name": .string(name), "codec": .string(codec.rawValue), "device": JSON(device)])
     }
 }

@@ -33,9 +33,10 @@ final class EncodeJob: Sendable {
         let start = clock.now
         do throws(MediaError) {
             let (request, encoders) = try commands.request(inputIsLive: !Self.isRegularFile(commands[0].input))
+            let isPrediction = try commands.isPrediction
             if let stream = request.stream {
                 try stream.validate()
-            } else {
+            } else if !isPrediction {
                 for output in request.outputs { try MediaSink.validate(path: output.path, options: output.sink) }
             }
             let isSingle = commands.count == 1 && commands[0].ladder.ladder == nil && request.stream == nil
@@ -50,6 +51,7 @@ final class EncodeJob: Sendable {
             let transcoder = Transcoder(request, notifyOutput: { narrators[$0].tell($1) })
             narrator.withLock { $0 = narrators[0] }
             base.begin { transcoder.stop() }
+            if isPrediction { return try await predict(request, transcoder, isSingle: isSingle, clock, start) }
             let results = try await base.watching {
                 transcoder.progress
             } during: { () async throws(MediaError) in
@@ -75,6 +77,47 @@ final class EncodeJob: Sendable {
         }
     }
 
+    /// Reports which qualities reach the targets, without an output.
+    private func predict(
+        _ request: TranscodeRequest,
+        _ transcoder: Transcoder,
+        isSingle: Bool,
+        _ clock: SuspendingClock,
+        _ start: SuspendingClock.Instant
+    ) async throws(MediaError) -> ExitStatus {
+        let results = try await base.watching {
+            transcoder.progress
+        } during: { () async throws(MediaError) in
+            try await transcoder.predictAll()
+        }
+        if isSingle { _ = try results[0].get() }
+        let elapsed = (clock.now - start).seconds
+        var (documents, statuses): ([JSON], [ExitStatus]) = ([], [])
+        for (output, result) in zip(request.outputs, results) {
+            switch result {
+            case .success(let prediction):
+                console.summary(prediction.summary(width: console.width))
+                documents.append(prediction.document(.done, input: request.input, elapsed: elapsed))
+                statuses.append(.done)
+            case .failure(let error):
+                let (document, status) = tell(error, of: output.path, switches: [])
+                documents.append(document)
+                statuses.append(status)
+            }
+        }
+        if isSingle { return base.deliver(documents[0], statuses[0]) }
+        let status = statuses.max { $0.severity < $1.severity } ?? .failed
+        return base.deliver(JSON.outputs(documents, status, stream: nil), status)
+    }
+
+    /// Reports the failure of one of several outputs.
+    private func tell(_ error: MediaError, of path: String, switches: [EncoderSwitch]) -> (JSON, ExitStatus) {
+        console.error("\(path): \(error.readable)")
+        console.remedies(error.remedies)
+        let status: ExitStatus = base.wasInterrupted && error.code == .cancelled ? .interrupted : ExitStatus(error)
+        return (.failure(error, status, path: path, switches: switches), status)
+    }
+
     /// Reports the result of one output.
     private func tell(
         _ result: Result<TranscodeReport, MediaError>,
@@ -97,10 +140,7 @@ final class EncodeJob: Sendable {
             return (outcome.document, outcome.status)
         case .failure(let error):
             narrator.tellFailures()
-            console.error("\(output.path): \(error.readable)")
-            console.remedies(error.remedies)
-            let status: ExitStatus = base.wasInterrupted && error.code == .cancelled ? .interrupted : ExitStatus(error)
-            return (.failure(error, status, path: output.path, switches: narrator.switches), status)
+            return tell(error, of: output.path, switches: narrator.switches)
         }
     }
 

@@ -44,6 +44,7 @@ final class EncodeNarrator: Sendable {
         case .started(_, let encoder):
             tellUnusedDevices(encoder)
             tellUnusedOptions(encoder.identity)
+        case .tried(let attempt, let target): console.summary(named(attempt.line(target.metric)) + "\n")
         case .omission(let text): warn("omitted: \(text)")
         case .session(let event): tell(event)
         case .decoding(let event): tell(event)

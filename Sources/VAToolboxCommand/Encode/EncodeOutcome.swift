@@ -48,6 +48,7 @@ extension EncodeOutcome {
         for remedy in remedies { page.entry("try", remedy) }
         if let switches { page.entry("switches", switches) }
         page.entry("bitrate", bitRates)
+        report.quality?.add(to: &page)
         for audio in report.audio { page.entry("audio", audio.summary) }
         let rate = elapsed > 0 ? Double(output.sampleCount) / elapsed : 0
         let factor = Readable.number(speed ?? 0, places: 2)

@@ -45,6 +45,7 @@ extension EncodeCommand {
             request.session.realTime = RealTimeMode()
             request.isPaced = !inputIsLive
         }
+        try rate.applyTarget(to: &request.first, isRealTime: encoder.realtime)
         try segments.apply(to: &request, self)
         try ladder.apply(to: &request, size: picture.size?.text, rate: rate)
         return request

@@ -32,6 +32,10 @@ struct LadderArguments: ParsableArguments, Sendable {
         guard let ladder else { return }
         let rungs = try ladder.value(of: "--ladder").rungs
         if let size { throw contradiction("--ladder", "--size \(size)") }
+        if let target = rate.target?.text {
+            let allowed = "several -o, each with its --size and --target"
+            throw contradiction("--ladder", "--target \(target)", allowed: allowed)
+        }
         if let bitrate = rate.bitrate?.text {
             throw contradiction("--ladder", "--bitrate \(bitrate)", allowed: "bitrates in --ladder")
         }

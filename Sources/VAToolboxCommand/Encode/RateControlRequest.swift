@@ -34,18 +34,20 @@ extension RateControlArguments {
     /// The given option that selects a mode other than an average bitrate, if there is one.
     var nameOfOtherMode: String? {
         let given = [
-            ("--rate-control", rateControl != nil), ("--crf", crf != nil), ("--qp", qp != nil), ("--cbr", cbr),
+            ("--rate-control", rateControl != nil), ("--target", target != nil), ("--crf", crf != nil),
+            ("--qp", qp != nil), ("--cbr", cbr),
             ("--peak-bitrate", peakBitrate != nil),
         ]
         return given.first(where: \.1)?.0
     }
 
     /// The default quantizer and quality of a mode without a value: those of x264.
-    private static let standardQuality = 23
+    fileprivate static let standardQuality = 23
 
     func apply(to configuration: inout EncoderConfiguration) throws(MediaError) {
         configuration.rateControl = try rateControl(default: configuration.rateControl)
         configuration.quantizerRange = try quantizerRange()
+        if target != nil { configuration.rateControl = configuration.rateControl.asQuality }
         configuration.maximumFrameSize = try maxFrameSize?.value(of: "--max-frame-size").bytes
     }
 
@@ -53,6 +55,9 @@ extension RateControlArguments {
     ///
     /// - Parameter standard: The default.
     private func rateControl(default standard: RateControl) throws(MediaError) -> RateControl {
+        if let target, let rateControl {
+            throw contradiction("--target \(target.text)", "--rate-control \(rateControl.text)", allowed: Self.kinds)
+        }
         let mode = try rateControl?.value(of: "--rate-control")
         if let mode { try checkOptions(of: mode) } else { try checkContradictions() }
         let window = try peakWindow?.value(of: "--peak-window").value ?? 1
@@ -81,11 +86,13 @@ extension RateControlArguments {
     private var given: [(name: String, text: String)] {
         let values = [
             ("--bitrate", bitrate?.text), ("--peak-bitrate", peakBitrate?.text), ("--peak-window", peakWindow?.text),
-            ("--crf", crf?.text), ("--qp", qp?.text),
+            ("--crf", crf?.text), ("--qp", qp?.text), ("--target", target?.text),
         ]
         let texts = values.compactMap { name, text in text.map { (name, "\(name) \($0)") } }
         return texts + (cbr ? [("--cbr", "--cbr")] : [])
     }
+
+    private static let kinds = "one of --bitrate, --crf, --qp and --target"
 
     private func checkOptions(of mode: RateControlMode) throws(MediaError) {
         guard let other = given.first(where: { !mode.options.contains($0.name) }) else { return }
@@ -95,9 +102,9 @@ extension RateControlArguments {
 
     private func checkContradictions() throws(MediaError) {
         func text(_ name: String) -> String? { given.first { $0.name == name }?.text }
-        let kinds = ["--bitrate", "--crf", "--qp"].compactMap(text)
-        if kinds.count > 1 { throw contradiction(kinds[0], kinds[1], allowed: "one of --bitrate, --crf and --qp") }
-        if cbr, let constant = text("--crf") ?? text("--qp") {
+        let kinds = ["--bitrate", "--crf", "--qp", "--target"].compactMap(text)
+        if kinds.count > 1 { throw contradiction(kinds[0], kinds[1], allowed: Self.kinds) }
+        if cbr, let constant = text("--crf") ?? text("--qp") ?? text("--target") {
             throw contradiction("--cbr", constant, allowed: "--cbr with --bitrate")
         }
         if let peak = text("--peak-bitrate") {
@@ -129,5 +136,15 @@ extension RateControlArguments {
             )
         }
         return lower...upper
+    }
+}
+
+extension RateControl {
+    /// A constant quality with the same peak limit, if one was requested.
+    fileprivate var asQuality: RateControl {
+        if case .averageBitRate(_, .limit(let limit, let window)) = self {
+            return .constantQuality(Double(RateControlArguments.standardQuality), peak: .limit(limit, window: window))
+        }
+        return .constantQuality(Double(RateControlArguments.standardQuality))
     }
 }

@@ -33,6 +33,14 @@ struct ProgressLine {
                 Field(text: "measuring loudness", rank: 0), Field(text: Readable.clock(measured.seconds), rank: 1),
             ]
         }
+        if progress.framesIn == 0, let search = progress.search {
+            let quality = Readable.number(search.quality, places: 1)
+            return [
+                Field(text: "searching the quality", rank: 0),
+                Field(text: "try \(search.attempt), quality \(quality)", rank: 1),
+                Field(text: Readable.clock(search.time.seconds), rank: 2),
+            ]
+        }
         if let verified = progress.verifiedTime {
             return [Field(text: "verifying", rank: 0), Field(text: Readable.clock(verified.seconds), rank: 1)]
         }
@@ -84,6 +92,13 @@ extension TranscodeProgress: RunProgress {
     }
 
     var members: JSON.KeyValuePairs {
+        if framesIn == 0, let search {
+            return [
+                "phase": .string("searching"), "time": .number(search.time.seconds), "expectedDuration": .null,
+                "framesIn": .integer(search.encodedPictures), "expectedFrames": .null,
+                "framesOut": .integer(search.measuredPictures), "bytes": .integer(0),
+            ]
+        }
         let measured = framesIn == 0 ? measuredTime : nil
         let phase = verifiedTime != nil ? "verifying" : measured != nil ? "measuring" : "encoding"
         return [
