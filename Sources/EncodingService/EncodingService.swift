@@ -59,6 +59,7 @@ package struct EncodingService: Sendable {
             host: try ProcessHost(launcher: launcher),
             program: try Self.program(settings, launcher: launcher),
             environment: environment.filter { Self.isForWorkers($0.key) },
+            qualityProgram: Self.qualityProgram(environment),
             state: data.state,
             stallTimeout: settings.stallTimeout,
             memory: settings.taskMemory,
@@ -267,6 +268,14 @@ package struct EncodingService: Sendable {
             )
         }
         return path
+    }
+
+    /// The ffmpeg that `vatoolbox` would find: that of `VATOOLBOX_FFMPEG`, otherwise the first one in `PATH`.
+    private static func qualityProgram(_ environment: [String: String]) -> String? {
+        let name = environment["VATOOLBOX_FFMPEG"] ?? "ffmpeg"
+        let folders = (environment["PATH"] ?? "").split(separator: ":").filter { $0.hasPrefix("/") }
+        let paths = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
+        return paths.first { $0.hasPrefix("/") && access($0, X_OK) == 0 }
     }
 
     /// What drivers and helpers are told by the environment.

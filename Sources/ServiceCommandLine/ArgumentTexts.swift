@@ -14,6 +14,22 @@ package struct RateArgument: ExpressibleByArgument, Sendable, Hashable {
     }
 }
 
+/// A quality target: `ssim:0.98`.
+package struct TargetArgument: ExpressibleByArgument, Sendable, Hashable {
+    package let target: QualityTarget
+
+    package init?(argument: String) {
+        let words = argument.split(separator: ":", omittingEmptySubsequences: false)
+        guard words.count == 2, let metric = QualityMetric(rawValue: String(words[0])),
+            let score = DecimalNumber(words[1])?.doubleValue
+        else { return nil }
+        target = QualityTarget {
+            $0.metric = metric
+            $0.score = score
+        }
+    }
+}
+
 /// Width and height: `1280x720`.
 package struct SizeArgument: ExpressibleByArgument, Sendable, Hashable {
     package let width: Int
@@ -122,6 +138,7 @@ extension ServiceAPI.ChromaChoice: ExpressibleByArgument {}
 extension ServiceAPI.Deinterlacing: ExpressibleByArgument {}
 extension ServiceAPI.EncoderPreset: ExpressibleByArgument {}
 extension ServiceAPI.EncoderTuning: ExpressibleByArgument {}
+extension ServiceAPI.TargetShortfall: ExpressibleByArgument {}
 extension ServiceAPI.JobState: ExpressibleByArgument {}
 extension ServiceAPI.SegmentFormat: ExpressibleByArgument {}
 extension ServiceAPI.VideoCodecChoice: ExpressibleByArgument {}

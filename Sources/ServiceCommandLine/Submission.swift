@@ -145,9 +145,9 @@ extension SubmitCommand {
         }
         var files: [Output] = []
         for rung in rungs {
-            guard rung.bitRate != nil || video.crf != nil else {
+            guard rung.bitRate != nil || video.crf != nil || video.target != nil else {
                 throw UsageError(
-                    "a file of --ladder has no bitrate (given \(rung.height)p; allowed: HEIGHTp:BITRATE, or --crf)"
+                    "a file of --ladder has no bitrate (given \(rung.height)p; allowed: HEIGHTp:BITRATE, --crf or --target)"
                 )
             }
             var file = output
@@ -210,7 +210,8 @@ extension SubmitCommand {
         "outputs/segmentFormat": "--segment-format", "outputs/dash": "--dash", "outputs/fragmented": "--fragmented",
         "outputs/interval": "--interval", "outputs/width": "--picture-width", "outputs/verifyPSNR": "--verify-psnr",
         "video/codec": "--codec", "video/bitRate": "--bitrate", "video/peakBitRate": "--peak-bitrate",
-        "video/quality": "--crf", "video/width": "--size", "video/height": "--size", "video/scaling": "--fit",
+        "video/quality": "--crf", "video/target": "--target", "target/score": "--target",
+        "video/width": "--size", "video/height": "--size", "video/scaling": "--fit",
         "video/frameRate": "--fps", "video/preset": "--preset", "video/profile": "--profile",
         "video/keyFrameInterval": "--keyframe-interval", "video/bFrames": "--b-frames",
         "video/bitDepth": "--bit-depth", "video/chroma": "--chroma", "video/tune": "--tune",
@@ -265,6 +266,10 @@ extension SubmitVideoOptions {
     func apply(to settings: inout VideoSettings) {
         if let codec { settings.codec = codec }
         settings.quality = crf
+        if var target = target?.target {
+            if let targetShortfall { target.shortfall = targetShortfall }
+            settings.target = target
+        }
         if let bitrate { settings.bitRate = bitrate.bitsPerSecond }
         settings.peakBitRate = peakBitrate?.bitsPerSecond
         if let size { (settings.width, settings.height) = (size.width, size.height) }

@@ -78,6 +78,17 @@ package struct SubmitVideoOptions: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("Constant quality: 0 to 51, lower is better.", valueName: "quality"))
     package var crf: Double?
 
+    @Option(
+        help: ArgumentHelp(
+            "The lowest quality instead of a bitrate: ssim:0.98, psnr:42 or vmaf:95.",
+            valueName: "metric:score"
+        )
+    )
+    package var target: TargetArgument?
+
+    @Option(help: "If no quality reaches the target: fail, or best for the best one (default: fail).")
+    package var targetShortfall: TargetShortfall?
+
     @Option(help: ArgumentHelp("Average bitrate in bit/s, such as 5M or 800k.", valueName: "rate"))
     package var bitrate: RateArgument?
 
@@ -118,6 +129,11 @@ package struct SubmitVideoOptions: ParsableArguments, Sendable {
     package var chroma: ChromaChoice?
 
     package init() {}
+
+    package mutating func validate() throws {
+        guard let targetShortfall, target == nil else { return }
+        throw ValidationError("--target-shortfall needs --target (given \(targetShortfall.rawValue))")
+    }
 }
 
 /// How the audio of all outputs is encoded.

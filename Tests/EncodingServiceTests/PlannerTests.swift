@@ -46,6 +46,32 @@ import Testing
         #expect(kept.contains("--device=auto") && kept.contains("--require-hardware"))
     }
 
+    @Test func aTargetIsAnOptionAndItsPredictionWritesNothing() {
+        var outputs = [output("a.mp4"), output("b.mp4")]
+        outputs[1].video.target = QualityTarget {
+            $0.metric = .ssim
+            $0.score = 0.98
+        }
+        let request = request(outputs)
+        let arguments = JobPlanner.arguments(of: request, outputs: [0, 1], input: "/i", folder: "/o")
+        #expect(arguments.count { $0 == "--target=ssim:0.98" } == 1 && !arguments.contains("--target-shortfall=best"))
+        let prediction = JobPlanner.predictionArguments(of: request, outputs: [1], input: "/i", folder: "/o")
+        let place = prediction.firstIndex(of: "--target-only")
+        #expect(place.map { prediction[$0 + 1] == "-o" } == true && !prediction.contains("/o/a.mp4"))
+        outputs[1].video.target?.shortfall = .best
+        let best = JobPlanner.arguments(of: self.request(outputs), outputs: [1], input: "/i", folder: "/o")
+        #expect(best.contains("--target-shortfall=best"))
+        #expect(WorkerCommand(arguments: ["--target=vmaf:95.0"]).measuresVMAF)
+        #expect(!WorkerCommand(arguments: arguments).measuresVMAF)
+    }
+
+    /// A score that no quality reaches is the same at the next attempt.
+    @Test func anUnreachableTargetIsNotTriedAgain() {
+        let document = #"{"error": {"code": "target-unreachable", "message": "no", "remedies": ["ask for less"]}}"#
+        let failure = JobPlanner.failure(of: request([output("a.mp4")]), ended(.status(1), document))
+        #expect(failure?.code == "target-unreachable" && failure?.isRetriable == false)
+    }
+
     /// Values that begin with a hyphen are values.
     @Test func noValueBecomesAnOption() {
         var request = request([output("--help.mp4")])

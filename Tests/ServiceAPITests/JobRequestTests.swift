@@ -214,6 +214,22 @@ struct JobRequestTests {
             (#""kind":"file","name":"a.h265","video":{"profile":"high"}"#, "video/profile"),
             (#""kind":"file","name":"a.mp4","video":{"quality":23,"bitRate":1000000}"#, "video/quality"),
             (#""kind":"file","name":"a.mp4","video":{"peakBitRate":8000,"bitRate":1000000}"#, "video/peakBitRate"),
+            (
+                #""kind":"file","name":"a.mp4","video":{"quality":23,"target":{"metric":"ssim","score":0.9}}"#,
+                "video/target"
+            ),
+            (
+                #""kind":"file","name":"a.mp4","video":{"bitRate":9000,"target":{"metric":"psnr","score":40}}"#,
+                "video/target"
+            ),
+            (#""kind":"file","name":"a.mp4","video":{"target":{"metric":"ssim","score":1}}"#, "video/target/score"),
+            (#""kind":"file","name":"a.mp4","video":{"target":{"metric":"psnr","score":9}}"#, "video/target/score"),
+            (#""kind":"file","name":"a.mp4","video":{"target":{"metric":"vmaf","score":101}}"#, "video/target/score"),
+            (#""kind":"file","name":"a.mp4","video":{"target":{"metric":"mse","score":1}}"#, "video/target/metric"),
+            (
+                #""kind":"hls","name":"a.m3u8","ladder":[{"height":72}],"video":{"target":{"metric":"psnr","score":40}}"#,
+                "video/target"
+            ),
             (#""kind":"file","name":"a.mp4","video":{"width":641}"#, "video/width"),
             (#""kind":"file","name":"a.mp4","video":{"frameRate":"0.001"}"#, "video/frameRate"),
             (#""kind":"file","name":"a.mp4","video":{"codec":"h264","profile":"main10"}"#, "video/profile"),
@@ -250,6 +266,8 @@ struct JobRequestTests {
             #""kind":"file","name":"Ein Film – größer.MKV","video":{"bitDepth":"source","chroma":"source"}"#,
             #""kind":"file","name":"a.mp4","fragmented":true,"video":{"quality":23.5,"peakBitRate":8000000}"#,
             #""kind":"file","name":"a.mp4","video":{"bitDepth":1e1,"frameRate":"30000/1001","profile":"main"}"#,
+            #""kind":"file","name":"a.mp4","video":{"target":{"metric":"ssim","score":0.98},"peakBitRate":8000000}"#,
+            #""kind":"file","name":"a.mp4","video":{"target":{"metric":"vmaf","score":95,"shortfall":"best"}}"#,
             #""kind":"hls","name":"a.m3u8","ladder":[{"height":720}],"dash":true,"segmentDuration":4"#,
             #""kind":"hls","name":"a.m3u8","ladder":[{"height":720}],"video":{"quality":23},"audio":{"codec":"aac"}"#,
             #""kind":"thumbnails","name":"a%%-%04d.png","interval":10,"width":320"#, #""kind":"sprite","name":"a.vtt""#,

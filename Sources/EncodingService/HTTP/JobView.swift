@@ -22,6 +22,7 @@ struct JobView {
             }
             output.encoder = Self.encoder(document)
             output.verification = Self.verification(document)
+            output.target = Self.target(document)
             output.result = document
         }
         job.deliveredTo = job.request.destination.flatMap { Self.delivery(record, $0) }
@@ -215,6 +216,35 @@ struct JobView {
                 $0.mean = psnr["mean"]?.double ?? lowest
                 $0.frames = psnr["frames"]?.integer ?? 0
             }
+        }
+    }
+
+    /// How the quality of an output was found, from its document.
+    static func target(_ document: JSONValue?) -> TargetResult? {
+        guard let value = document?["target"],
+            let metric = value["metric"]?.string.flatMap(QualityMetric.init(rawValue:)),
+            let predicted = figures(value["predicted"])
+        else { return nil }
+        return TargetResult {
+            $0.metric = metric
+            $0.wanted = value["wanted"]?.double ?? 0
+            $0.reached = value["reached"] == .bool(true)
+            $0.quality = value["quality"]?.double ?? 0
+            $0.score = value["score"]?.double ?? 0
+            $0.samples = value["samples"]?.elements.count ?? 0
+            $0.tries = value["tries"]?.elements.count ?? 0
+            $0.predicted = predicted
+            $0.measured = figures(value["measured"])
+        }
+    }
+
+    private static func figures(_ value: JSONValue?) -> TargetResult.Figures? {
+        guard let value, let bytes = value["bytes"]?.integer else { return nil }
+        return TargetResult.Figures {
+            $0.size = bytes
+            $0.duration = value["seconds"]?.double ?? 0
+            $0.score = value["score"]?.double
+            $0.frames = $0.score == nil ? nil : value["frames"]?.integer
         }
     }
 

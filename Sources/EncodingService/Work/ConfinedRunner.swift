@@ -12,6 +12,8 @@ struct ConfinedRunner: CommandRunning {
     let program: String
     /// The variables that it gets.
     let environment: [String: String]
+    /// The path of the ffmpeg that measures VMAF, if there is one. Only commands that need it may start it.
+    let qualityProgram: String?
     /// The folder where its processes share what they know of devices.
     let state: String
     let stallTimeout: Double
@@ -25,6 +27,7 @@ struct ConfinedRunner: CommandRunning {
         host: ProcessHost,
         program: String,
         environment: [String: String],
+        qualityProgram: String?,
         state: String,
         stallTimeout: Double,
         memory: Int,
@@ -34,6 +37,7 @@ struct ConfinedRunner: CommandRunning {
         self.host = host
         self.program = program
         self.environment = environment
+        self.qualityProgram = qualityProgram
         self.state = state
         self.stallTimeout = stallTimeout
         self.memory = memory
@@ -61,6 +65,14 @@ struct ConfinedRunner: CommandRunning {
             output: .captured(limit: Self.largestDocument),
             cancellation: .immediate
         )
+        if command.measuresVMAF {
+            // Where that program leaves what it has measured.
+            confined.environment["TMPDIR"] = command.writable.first
+            if let qualityProgram {
+                confined.otherPrograms.append(qualityProgram)
+                confined.environment["VATOOLBOX_FFMPEG"] = qualityProgram
+            }
+        }
         if let streams = command.streams {
             confined.input = .descriptor(streams.input)
             confined.output = .descriptor(streams.output)

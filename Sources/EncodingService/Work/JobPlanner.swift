@@ -87,6 +87,14 @@ enum JobPlanner {
         return arguments
     }
 
+    /// The arguments of the command that predicts outputs with a quality target, and writes none.
+    static func predictionArguments(of request: JobRequest, outputs: [Int], input: String, folder: String) -> [String] {
+        var arguments = arguments(of: request, outputs: outputs, input: input, folder: folder)
+        // In front of the first output, it is about all of them.
+        arguments.insert("--target-only", at: arguments.firstIndex(of: "-o") ?? arguments.endIndex)
+        return arguments
+    }
+
     /// The command that makes pictures: `thumbnails`.
     private static func pictureArguments(
         of request: JobRequest,
@@ -134,6 +142,10 @@ enum JobPlanner {
         }
         arguments.add("--peak-bitrate", video.peakBitRate)
         arguments.add("--crf", video.quality)
+        if let target = video.target {
+            arguments.add("--target", "\(target.metric.rawValue):\(target.score)")
+            if target.shortfall != .fail { arguments.add("--target-shortfall", target.shortfall.rawValue) }
+        }
         if video.scaling != .fit { arguments.add("--fit", video.scaling == .fill ? "aspect-fill" : "stretch") }
         arguments.add("--fps", video.frameRate)
         arguments.add("--preset", video.preset?.rawValue)
@@ -260,7 +272,7 @@ enum JobPlanner {
 
     /// Errors that another attempt meets again.
     private static let permanent: Set<String> = [
-        "usage", "invalid-argument", "unsupported", "malformed-data", "damaged-input",
+        "usage", "invalid-argument", "unsupported", "malformed-data", "damaged-input", "target-unreachable",
     ]
 
     private static func problems(_ document: JSONValue?) -> String {

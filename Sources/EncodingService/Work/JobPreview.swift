@@ -14,6 +14,10 @@ struct JobPreview: Sendable {
     /// How much of the input is encoded, in seconds.
     private static let sample = 1.0
     private static let timeLimit = 60.0
+    /// How long a search for a quality may take, in seconds.
+    private static let searchTimeLimit = 600.0
+    /// The quality of the sample of an output with a target.
+    private static let usualQuality = 24.0
 
     /// Makes the plan of a resolved request.
     ///
@@ -36,13 +40,22 @@ struct JobPreview: Sendable {
             defer { Task { try? await FileWork.run { try Files.remove(folder) } } }
             let document = try await encodeSample(of: request, group, input, folder)
             let documents = document["outputs"].map(\.elements) ?? [document]
+            let targets = try await predict(request, group, input, folder)
+            plan.targets += targets
             let isEncode = !request.outputs[group[0]].kind.isPictures
             let rest = plan.input.duration.map { max($0 - (request.input.start ?? 0), 0) }
             let whole = [request.input.duration, rest].compactMap(\.self).min()
-            for result in documents where isEncode {
+            for (place, result) in documents.enumerated() where isEncode {
                 guard let encoded = result["duration"]?.double, encoded > 0, let whole else { continue }
-                duration += (result["wallTime"]?.double ?? 0) / Double(documents.count) / encoded * whole
-                size += Double(result["output"]?["bytes"]?.integer ?? 0) / encoded * whole
+                let bytes = Double(result["output"]?["bytes"]?.integer ?? 0)
+                if let target = targets.first(where: { group.indices.contains(place) && $0.output == group[place] }) {
+                    let video = (result["bitRate"]?["delivered"]?.double ?? 0) * encoded / 8
+                    duration += target.result.predicted.duration
+                    size += Double(target.result.predicted.size) + max(bytes - video, 0) / encoded * whole
+                } else {
+                    duration += (result["wallTime"]?.double ?? 0) / Double(documents.count) / encoded * whole
+                    size += bytes / encoded * whole
+                }
             }
             if plan.encoder == nil, isEncode {
                 plan.encoder = documents.first.flatMap(JobView.encoder).map { encoder in
@@ -83,6 +96,34 @@ struct JobPreview: Sendable {
         return plan
     }
 
+    /// Finds the qualities of outputs with a target.
+    private func predict(
+        _ request: JobRequest,
+        _ group: [Int],
+        _ input: String,
+        _ folder: String
+    ) async throws -> [PlannedTarget] {
+        let outputs = group.filter { request.outputs[$0].video.target != nil }
+        if outputs.isEmpty { return [] }
+        let document = try await run(
+            JobPlanner.predictionArguments(of: request, outputs: outputs, input: input, folder: folder),
+            of: request,
+            input,
+            folder,
+            timeLimit: Self.searchTimeLimit,
+            whatFails: "The search for the quality"
+        )
+        let documents = document["outputs"].map(\.elements) ?? [document]
+        return zip(outputs, documents).compactMap { output, document in
+            JobView.target(document).map { result in
+                PlannedTarget {
+                    $0.output = output
+                    $0.result = result
+                }
+            }
+        }
+    }
+
     private func encodeSample(
         of request: JobRequest,
         _ group: [Int],
@@ -91,22 +132,46 @@ struct JobPreview: Sendable {
     ) async throws -> JSONValue {
         var sample = request
         sample.input.duration = min(request.input.duration ?? .infinity, Self.sample)
+        for index in group where sample.outputs[index].video.target != nil {
+            // The search is about the whole input.
+            sample.outputs[index].video.target = nil
+            sample.outputs[index].video.quality = Self.usualQuality
+        }
+        return try await run(
+            JobPlanner.arguments(of: sample, outputs: group, input: input, folder: folder),
+            of: sample,
+            input,
+            folder,
+            timeLimit: Self.timeLimit,
+            whatFails: "A sample of the job"
+        )
+    }
+
+    private func run(
+        _ arguments: [String],
+        of request: JobRequest,
+        _ input: String,
+        _ folder: String,
+        timeLimit: Double,
+        whatFails: String
+    ) async throws -> JSONValue {
         let command = WorkerCommand(
-            arguments: JobPlanner.arguments(of: sample, outputs: group, input: input, folder: folder),
+            arguments: arguments,
             readable: [input],
             writable: [folder],
             readsInput: true,
-            timeLimit: Self.timeLimit
+            timeLimit: timeLimit
         )
         let ended = try await commands.run(command) { _ in
         } onLogLine: { _ in
         }
         let document = ended.json
-        sample.damagedInput = .accept
-        if let failure = JobPlanner.failure(of: sample, ended) {
+        var lenient = request
+        lenient.damagedInput = .accept
+        if let failure = JobPlanner.failure(of: lenient, ended) {
             throw APIError(
                 .invalidRequest,
-                "A sample of the job fails: \(failure.message)",
+                "\(whatFails) fails: \(failure.message)",
                 field: "/",
                 value: .string(failure.code),
                 allowed: document?["error"]?["allowed"]?.string,
@@ -114,7 +179,7 @@ struct JobPreview: Sendable {
                 cause: document?["error"]?["cause"]?.string
             )
         }
-        guard let document else { throw APIError(.internal, "The sample has no result") }
+        guard let document else { throw APIError(.internal, "The command has no result") }
         return document
     }
 }

@@ -25,6 +25,9 @@ struct WorkerCommand: Sendable, Hashable {
     /// Where it reads and writes its media, if not in files. Its document comes by standard error then.
     var streams: Streams?
 
+    /// Whether it needs a program that measures VMAF.
+    var measuresVMAF: Bool { arguments.contains { $0.hasPrefix("--target=\(QualityMetric.vmaf.rawValue):") } }
+
     /// Descriptors of the caller, which keeps them.
     struct Streams: Sendable, Hashable {
         var input: Int32

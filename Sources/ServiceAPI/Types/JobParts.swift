@@ -3,7 +3,7 @@
 /// What a running job does.
 public enum Phase: String, APIEnum {
     /// A phase.
-    case fetching, measuring, encoding, verifying, publishing
+    case fetching, measuring, searching, encoding, verifying, publishing
 }
 
 /// How far a job is.
@@ -164,6 +164,8 @@ public struct OutputState: APIObject {
     public var encoder: EncoderInfo?
     /// What the verification found.
     public var verification: Verification?
+    /// How the quality was found, if a target was set.
+    public var target: TargetResult?
     /// The document of `vatoolbox encode --json`.
     public var result: JSONValue?
 
@@ -180,6 +182,7 @@ public struct OutputState: APIObject {
         .optional("playable", \.playable, "Path of the URL with which players begin"),
         .optional("encoder", \.encoder, "The encoder"),
         .optional("verification", \.verification, "What the verification found"),
+        .optional("target", \.target, "How the quality was found, if a target was set"),
         .optional("result", \.result, "The document of `vatoolbox encode --json`"),
     ]
 }

@@ -244,6 +244,7 @@ extension Output {
         }
         let given: [(name: String, value: JSONValue?)] = [
             ("width", video.width?.json), ("height", video.height?.json), ("bitRate", video.bitRate?.json),
+            ("target", video.target?.json),
         ]
         if let first = given.first(where: { $0.value != nil }) {
             throw VideoSettings.rejection(

@@ -12,6 +12,8 @@ public struct Plan: APIObject {
     public var input = MediaReport()
     /// Time and size, if they can be estimated.
     public var estimate: Estimate?
+    /// How the qualities of outputs with a target were found.
+    public var targets: [PlannedTarget] = []
     /// What would differ from the request, and what would be lost.
     public var warnings: [String] = []
 
@@ -25,6 +27,7 @@ public struct Plan: APIObject {
         .optional("encoder", \.encoder, "The encoder that would be chosen now"),
         .required("input", \.input, "What the input contains"),
         .optional("estimate", \.estimate, "Time and size, if they can be estimated"),
+        .required("targets", \.targets, "How the qualities of outputs with a target were found"),
         .required("warnings", \.warnings, "What would differ from the request, and what would be lost"),
     ]
 }
@@ -49,6 +52,23 @@ public struct PlannedTask: APIObject {
         .required("outputs", \.outputs, in: .list(1...32, of: .count), "Indices of its outputs in the request"),
         .required("kind", \.kind, "Kind"),
         .required("command", \.command, "Arguments of the command that it runs"),
+    ]
+}
+
+/// How the quality of a planned output was found.
+public struct PlannedTarget: APIObject {
+    /// Index of the output in the request.
+    public var output = 0
+    /// What was found and predicted.
+    public var result = TargetResult()
+
+    /// Makes a value with the defaults. Set the fields that have none.
+    public init() {}
+
+    package static let summary = "How the quality of a planned output was found"
+    package static let fields: Fields<Self> = [
+        .required("output", \.output, in: .count, "Index of the output in the request"),
+        .required("result", \.result, "What was found and predicted"),
     ]
 }
 

@@ -132,6 +132,8 @@ public struct VideoSettings: APIObject {
     public var peakBitRate: Int?
     /// Constant quality (CRF); less is better.
     public var quality: Double?
+    /// Quality to reach with as few bytes as possible; not with quality or bitRate.
+    public var target: QualityTarget?
     /// Width in pixels; by default, that of the aspect ratio.
     public var width: Int?
     /// Height in pixels; by default, that of the aspect ratio.
@@ -169,6 +171,7 @@ public struct VideoSettings: APIObject {
         .optional("bitRate", \.bitRate, in: .range(bitRates), "Average bit rate in bit/s; not with quality"),
         .optional("peakBitRate", \.peakBitRate, in: .range(bitRates), "Highest bit rate in bit/s"),
         .optional("quality", \.quality, in: .range(0...51), "Constant quality (CRF); less is better"),
+        .optional("target", \.target, "Quality to reach with as few bytes as possible; not with quality or bitRate"),
         .optional("width", \.width, in: .even(16...16384), "Width in pixels; by default, that of the aspect ratio"),
         .optional("height", \.height, in: .even(16...16384), "Height in pixels; by default, that of the aspect ratio"),
         .defaulted("scaling", \.scaling, "How another aspect ratio is fitted: with bars, cropped or stretched"),
@@ -201,6 +204,15 @@ public struct VideoSettings: APIObject {
                 value: quality.json,
                 allowed: "either quality or bitRate",
                 remedies: ["Use `quality` with `peakBitRate` to limit the rate of a constant quality."]
+            )
+        }
+        if let target, bitRate != nil || quality != nil {
+            throw Self.rejection(
+                "target",
+                "A quality target and \(bitRate != nil ? "an average bit rate" : "a constant quality") exclude each other",
+                value: target.json,
+                allowed: "one of target, quality and bitRate",
+                remedies: ["Use `target` with `peakBitRate` to limit its rate."]
             )
         }
         if let peakBitRate, let bitRate, peakBitRate < bitRate {
