@@ -45,6 +45,7 @@ SHARES = {
     "limits": [Share(5, "")],
     "odd-files": [Share(1, "--sample", "sample"), Share(2, "")],
     "probe-exhaustive": [Share(5, "")],
+    "quality-target": [Share(2, "--sample", "sample"), Share(10, "")],
     "recording": [Share(2, "--sample --seed {seed}", "sample"), Share(11, "--seed {seed}")],
     "remux": [Share(1, "--sample --seed {seed}", "sample"), Share(2, "")],
     "release": [Share(5, "--step demo", "demo on Debian 13"), Share(18, "--step demo --step test", "README's commands"),
