@@ -25,8 +25,8 @@ package struct PlaneTotals: Sendable, Hashable {
     /// The mean similarity (SSIM) of the pictures; `nil` if there are none, or if they have no window of 8x8 samples.
     package var meanSimilarity: Double? { pictureCount > 0 ? similarity.map { $0 / Double(pictureCount) } : nil }
 
-    /// Returns the PSNR in decibels from the mean squared error of all samples; infinity for equal samples, `nil` if there
-    /// are none.
+    /// Returns the PSNR in decibels from the mean squared error of all samples; infinity for equal samples, `nil` if
+    /// there are none.
     package func psnr(bitDepth: Int) -> Double? {
         guard sampleCount > 0 else { return nil }
         return PictureDifference.Plane(squaredError: squaredError, sampleCount: sampleCount, similarity: nil)

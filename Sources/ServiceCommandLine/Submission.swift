@@ -147,7 +147,7 @@ extension SubmitCommand {
         for rung in rungs {
             guard rung.bitRate != nil || video.crf != nil || video.target != nil else {
                 throw UsageError(
-                    "a file of --ladder has no bitrate (given \(rung.height)p; allowed: HEIGHTp:BITRATE, --crf or --target)"
+                    "a file of --ladder has no bitrate (given \(rung.height)p; allowed: HEIGHTp:BITRATE, --crf, --target)"
                 )
             }
             var file = output

@@ -34,8 +34,9 @@ public struct OutputRequest: Sendable {
     /// against the input, for it to pass the verification; `nil` measures nothing. Up to 32 pictures are measured, evenly
     /// spread over the output, each against the input's picture in the size of the output. It needs ``isVerified``.
     public var leastPSNR: Double?
-    /// The quality that the output must reach with as few bytes as possible; `nil` for the rate control of ``video``. The
-    /// input must be a regular file. Of the rate control of ``video``, only the peak limit of a constant quality applies.
+    /// The quality that the output must reach with as few bytes as possible; `nil` for the rate control of ``video``.
+    /// The input must be a regular file. Of the rate control of ``video``, only the peak limit of a constant quality
+    /// applies.
     public var target: QualityTarget?
     /// Measures ``target`` if this package does not.
     package var judge: QualityJudgeFactory?

@@ -170,8 +170,8 @@ public final class Transcoder: Sendable {
     /// Searches the qualities of outputs that have a ``QualityTarget``, and writes nothing.
     ///
     /// - Returns: The prediction or the error of each output, in the order of the request.
-    /// - Throws: The error of the input or of the request, `cancelled`; `invalidArgument` for an output without a target;
-    ///   `invalidState` for a second run.
+    /// - Throws: The error of the input or of the request, `cancelled`; `invalidArgument` for an output without a
+    ///   target; `invalidState` for a second run.
     public func predictAll() async throws(MediaError) -> [Result<QualityPrediction, MediaError>] {
         guard signals.start() else { throw MediaError(.invalidState, "a transcoder can run only once") }
         let result = await withTaskCancellationHandler {

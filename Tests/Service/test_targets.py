@@ -78,7 +78,7 @@ class TargetTests(unittest.TestCase):
         self.assertTrue(any("no quality reaches" in text for text in best["warnings"]), best["warnings"])
 
     def test_several_outputs_have_their_own_targets(self):
-        outputs = [target_output("a.mp4", score=0.99), target_output("b.mp4", score=0.9, metric="ssim"), file_output("c.mp4")]
+        outputs = [target_output("a.mp4", score=0.99), target_output("b.mp4", score=0.9), file_output("c.mp4")]
         job = self.service.wait(self.service.submit(self.upload, *outputs))
         self.assertEqual(job["state"], "succeeded", job)
         found = [output.get("target") for output in job["outputs"]]

@@ -68,7 +68,8 @@ import Testing
         return (0..<6).reduce(sum) { value, _ in value * value }
     }
 
-    /// With a falling curve, the answer is the highest quality that reaches the target, for every place of the crossing.
+    /// With a falling curve, the answer is the highest quality that reaches the target, for every place of the
+    /// crossing.
     @Test(arguments: [0.5, 1.0]) func fallingCurvesGiveTheHighestQuality(step: Double) {
         var most = 0
         for slope in [0.04, 0.08, 0.13] {
@@ -215,7 +216,8 @@ import Testing
     }
 
     @Test func keyFramesCountOncePerInterval() {
-        // 100 bytes a second beside key frames of 500 bytes, of which there are 12 in a minute, or 1, or one per sample.
+        // 100 bytes a second beside key frames of 500 bytes, of which there are 12 in a minute, or 1, or one per
+        // sample.
         let samples = (0..<3).map { _ in sample(2, 700, key: 500, 4) }
         func bytes(_ interval: Double?) -> Int {
             SizePrediction(samples, duration: 60, keyFrameInterval: interval).byteCount

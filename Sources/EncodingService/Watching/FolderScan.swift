@@ -42,7 +42,8 @@ enum FolderScan {
 
     /// Whether a name can be part of a request: it is not hidden, has no control characters, and is UTF-8.
     private static func isPlain(_ name: String) -> Bool {
-        !name.hasPrefix(".") && !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F || $0 == "\u{FFFD}" }
+        !name.hasPrefix(".")
+            && !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F || $0 == "\u{FFFD}" }
     }
 
     /// Whether a file has the name of a video.

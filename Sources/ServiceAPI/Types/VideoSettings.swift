@@ -207,9 +207,10 @@ public struct VideoSettings: APIObject {
             )
         }
         if let target, bitRate != nil || quality != nil {
+            let other = bitRate != nil ? "an average bit rate" : "a constant quality"
             throw Self.rejection(
                 "target",
-                "A quality target and \(bitRate != nil ? "an average bit rate" : "a constant quality") exclude each other",
+                "A quality target and \(other) exclude each other",
                 value: target.json,
                 allowed: "one of target, quality and bitRate",
                 remedies: ["Use `target` with `peakBitRate` to limit its rate."]

@@ -123,8 +123,7 @@ struct QualityFinder: Sendable {
                 allowed: "at most \(target.metric.text(best.score)), "
                     + "with quality \(Readable.number(best.quality, places: 1))",
                 remedies: [
-                    "ask for less: --target \(target.metric.rawValue):"
-                        + Readable.number(Self.below(best.score, target.metric), places: target.metric == .ssim ? 4 : 1),
+                    "ask for less: --target \(target.metric.rawValue):\(Self.below(best.score, target.metric))",
                     "take the best quality that there is: --target-shortfall best",
                 ]
             )
@@ -132,10 +131,12 @@ struct QualityFinder: Sendable {
         throw MediaError(.invalidState, "the search for a quality has ended without one")
     }
 
-    /// A score that is reached, with the places that the remedy shows.
-    private static func below(_ score: Double, _ metric: QualityMetric) -> Double {
-        let places = metric == .ssim ? 1e4 : 10
-        return min(max((score * places).rounded(.down) / places, metric.allowed.lowerBound), metric.allowed.upperBound)
+    /// A score that is reached, as text.
+    private static func below(_ score: Double, _ metric: QualityMetric) -> String {
+        let places = metric == .ssim ? 4 : 1
+        let unit = metric == .ssim ? 1e4 : 10
+        let (lowest, highest) = (metric.allowed.lowerBound, metric.allowed.upperBound)
+        return Readable.number(min(max((score * unit).rounded(.down) / unit, lowest), highest), places: places)
     }
 
     // MARK: - A quality

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The search for the highest quality value (CRF, lower is better) whose score reaches a target. A pure value: it is told
-/// measurements, and asks for the next one or ends.
+/// The search for the highest quality value (CRF, lower is better) whose score reaches a target. A pure value: it is
+/// told measurements, and asks for the next one or ends.
 ///
-/// The qualities form a grid. Whatever the curve of scores, the answer has reached the target, and the next value of the
-/// grid was measured and has not, unless the answer is the last one. Scores need not fall monotonically: the search keeps
-/// one value that reaches the target and a higher one that does not, and only asks for values between them. It
+/// The qualities form a grid. Whatever the curve of scores, the answer has reached the target, and the next value of
+/// the grid was measured and has not, unless the answer is the last one. Scores need not fall monotonically: the search
+/// keeps one value that reaches the target and a higher one that does not, and only asks for values between them. It
 /// interpolates, and bisects if that does not get on.
 struct QualitySearch: Sendable {
     /// The score of the samples with a quality.

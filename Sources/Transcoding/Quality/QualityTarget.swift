@@ -7,8 +7,8 @@ internal import MediaTypes
 public enum QualityMetric: String, Sendable, Hashable, CaseIterable {
     /// The mean structural similarity of luma, of windows of 8x8 samples at a distance of 4: FFmpeg's filter `ssim`, Y.
     case ssim
-    /// The peak signal-to-noise ratio of luma in dB, from the mean squared error of all pictures: FFmpeg's filter `psnr`,
-    /// y.
+    /// The peak signal-to-noise ratio of luma in dB, from the mean squared error of all pictures: FFmpeg's filter
+    /// `psnr`, y.
     case psnr
     /// VMAF, which a program outside of this package measures.
     case vmaf
@@ -49,9 +49,9 @@ public enum QualityMetric: String, Sendable, Hashable, CaseIterable {
 
 /// A quality that an output must reach with as few bytes as possible.
 ///
-/// ``Transcoder`` encodes samples of the input with several qualities (`RateControl.constantQuality`, the CRF of x264 and
-/// x265) before it encodes the output, and chooses the highest one, which gives the smallest output, whose samples reach
-/// the target. The score of the whole output is near the target, but it may be somewhat lower or higher.
+/// ``Transcoder`` encodes samples of the input with several qualities (`RateControl.constantQuality`, the CRF of x264
+/// and x265) before it encodes the output, and chooses the highest one, which gives the smallest output, whose samples
+/// reach the target. The score of the whole output is near the target, but it may be somewhat lower or higher.
 public struct QualityTarget: Sendable, Hashable {
     /// What happens if no quality reaches the target.
     public enum Shortfall: String, Sendable, Hashable, CaseIterable {

@@ -6,8 +6,8 @@ struct InputSample: Sendable, Hashable {
     var duration: Double
 }
 
-/// Which parts of an input stand for the whole: an input of up to 8 s is one sample; otherwise there are 3 to 12 samples of
-/// 2 s, about one in 5 s, each in the middle of one of as many equal parts.
+/// Which parts of an input stand for the whole: an input of up to 8 s is one sample; otherwise there are 3 to 12
+/// samples of 2 s, about one in 5 s, each in the middle of one of as many equal parts.
 enum SamplePlan {
     /// The longest input that is one sample, in seconds.
     static let longestWhole = 8.0
@@ -51,8 +51,8 @@ struct SizePrediction: Sendable, Hashable {
 
     /// Predicts an encode.
     ///
-    /// Each sample begins with a key frame; the whole has one per interval and not one every few seconds. So key frames and
-    /// all other pictures are counted separately.
+    /// Each sample begins with a key frame; the whole has one per interval and not one every few seconds. So key frames
+    /// and all other pictures are counted separately.
     ///
     /// - Parameters:
     ///   - samples: The samples.

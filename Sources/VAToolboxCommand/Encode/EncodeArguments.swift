@@ -172,8 +172,8 @@ struct RateControlArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The lowest quality instead of a bitrate: ssim:0.98, psnr:42 or vmaf:95. Encodes samples of the input to find the "
-                + "highest --crf that reaches it. --peak-bitrate may limit it.",
+            "The lowest quality instead of a bitrate: ssim:0.98, psnr:42 or vmaf:95. Encodes samples of the input to find "
+                + "the highest --crf that reaches it. --peak-bitrate may limit it.",
             valueName: "metric:score"
         )
     )

@@ -27,7 +27,8 @@ extension RateControlArguments {
     /// Gives an output its target.
     ///
     /// - Parameter isRealTime: Whether frames may be dropped.
-    /// - Throws: `invalidArgument` for options that need a target or exclude it; `unsupported` if nothing measures VMAF.
+    /// - Throws: `invalidArgument` for options that need a target or exclude it; `unsupported` if nothing measures
+    /// VMAF.
     func applyTarget(to output: inout OutputRequest, isRealTime: Bool) throws(MediaError) {
         guard let target else {
             let given = targetOnly ? "--target-only" : targetShortfall.map { "--target-shortfall \($0.text)" }
