@@ -64,15 +64,6 @@ package struct Setting: Sendable {
             "Folder of jobs, uploads and results (default: ~/.local/state/vatoolbox/service)"
         ),
         .list("media.roots", \.roots, "name=folder,…", "Folders from which jobs may read"),
-        .integer("inputs.pixels", \.inputPixels, in: 1...Int(Int32.max), "number", "Pixels that a picture may have"),
-        .integer("inputs.tracks", \.inputTracks, in: 1...1000, "number", "Tracks that an input may have"),
-        .integer(
-            "inputs.duration",
-            \.inputDuration,
-            in: 0...Int(Int32.max),
-            "seconds",
-            "The longest input, as its headers state it; 0: no limit"
-        ),
         .list("media.writable", \.writableRoots, "name,…", "Those of these folders to which jobs may deliver results"),
         .list(
             "s3.stores",
@@ -123,6 +114,15 @@ package struct Setting: Sendable {
             \.fetchTimeout,
             in: 1...86400,
             "Gives up an input whose server sends almost nothing for this long"
+        ),
+        .integer("inputs.pixels", \.inputPixels, in: 1...Int(Int32.max), "number", "Pixels that a picture may have"),
+        .integer("inputs.tracks", \.inputTracks, in: 1...1000, "number", "Tracks that an input may have"),
+        .integer(
+            "inputs.duration",
+            \.inputDuration,
+            in: 0...Int(Int32.max),
+            "seconds",
+            "The longest input, as its headers state it; 0: no limit"
         ),
         .bytes("disk.reserve", \.diskReserve, in: 0...Int.max, "Begins no task if less is free on the disk"),
         .bytes(
