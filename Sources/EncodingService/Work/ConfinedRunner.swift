@@ -55,8 +55,7 @@ struct ConfinedRunner: CommandRunning {
     ) async throws -> CommandResult {
         var confined = ConfinedCommand(
             program,
-            command.arguments + (command.tellsProgress ? ["--progress", ConfinedCommand.progressPath] : [])
-                + (command.readsInput ? ["--input-limits=\(inputLimits)"] : []),
+            arguments(of: command),
             environment: environment.merging(["VATOOLBOX_STATE": state]) { $1 },
             otherPrograms: ConfinedCommand.helpers(besides: program),
             readable: command.readable,
@@ -110,6 +109,14 @@ struct ConfinedRunner: CommandRunning {
             document: command.streams == nil ? result.output : lines.bytes,
             lastLines: result.lastLines
         )
+    }
+
+    /// The arguments with what all commands get. Options of the input come before those of the first output.
+    private func arguments(of command: WorkerCommand) -> [String] {
+        var arguments = command.arguments
+        if command.readsInput { arguments.insert("--input-limits=\(inputLimits)", at: 1) }
+        if command.tellsProgress { arguments += ["--progress", ConfinedCommand.progressPath] }
+        return arguments
     }
 
     private func exit(_ result: ExecutionResult, _ command: WorkerCommand) -> CommandExit {
