@@ -10,7 +10,8 @@ package struct SubmitCommand: ParsableCommand {
         abstract: "Send files to the encoding service, and on request wait for the results.",
         discussion: """
             Prints the ID of each job. With --wait, the exit status is that of `vatoolbox encode`: 0 if all jobs \
-            succeed, 3 if damage of an input was accepted, 1 if one fails. Ctrl-C cancels the jobs, and the status is 130.
+            succeed, 3 if damage of an input was accepted, 1 if one fails. It is 2 if the command line is not valid, an input cannot \
+            be read or an output exists. Ctrl-C cancels the jobs, and the status is 130.
             """
     )
 
@@ -64,7 +65,7 @@ package struct SubmitInputOptions: ParsableArguments, Sendable {
     @Option(help: "Interlaced video: auto makes one frame from two fields, off keeps them (default: auto).")
     package var deinterlace: Deinterlacing?
 
-    @Flag(help: "Publish the result even if part of the input cannot be read. The exit status is then 3.")
+    @Flag(help: "Publish the result even if part of the input cannot be read; with --wait, the exit status is then 3.")
     package var acceptDamage = false
 
     package init() {}
@@ -80,7 +81,7 @@ package struct SubmitVideoOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "The lowest quality instead of a bitrate: ssim:0.98, psnr:42 or vmaf:95.",
+            "Quality to reach with the smallest file, instead of a bitrate: ssim:0.98, psnr:42 or vmaf:95; not for playlists.",
             valueName: "metric:score"
         )
     )
@@ -95,7 +96,7 @@ package struct SubmitVideoOptions: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("Highest bitrate in bit/s.", valueName: "rate"))
     package var peakBitrate: RateArgument?
 
-    @Option(help: ArgumentHelp("Size in pixels (default: the input's).", valueName: "WxH"))
+    @Option(help: ArgumentHelp("Size in pixels, such as 1280x720 (default: the input's).", valueName: "WxH"))
     package var size: SizeArgument?
 
     @Option(help: "How to fit an input of another aspect ratio (default: letterbox).")
@@ -239,7 +240,12 @@ package struct SubmitJobOptions: ParsableArguments, Sendable {
     @Flag(help: "Replace other files at the destination.")
     package var destinationOverwrite = false
 
-    @Option(help: ArgumentHelp("The service's name of the store of buckets.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "Name of the store for s3:// addresses, as the service's settings have it (default: default, or the only one).",
+            valueName: "name"
+        )
+    )
     package var store: String?
 
     @Option(help: ArgumentHelp("How often the job is tried: 1 to 10 (default: 3).", valueName: "count"))

@@ -62,7 +62,8 @@ enum ServeCommand {
             "",
             "Each setting is a flag, an environment variable, and a key of a YAML file:",
             "--uploads-limit, VATOOLBOX_SERVICE_UPLOADS_LIMIT, and limit below uploads.",
-            "Flags come first, then the environment, then the file.",
+            "A flag wins over the environment, and that over the file. Bytes may end with",
+            "K, M, G or T, for powers of 1024.",
             "",
             "SETTINGS:",
         ]
@@ -75,7 +76,8 @@ enum ServeCommand {
         lines += [
             "",
             "OPTIONS:",
-            "  --config <file>         Read settings from a YAML or JSON file.",
+            "  --config <file>         Read settings from a YAML or JSON file (environment:",
+            "                          VATOOLBOX_SERVICE_CONFIG).",
             "  --print-config          Print the settings, and where they come from.",
             "  -h, --help              Show help information.",
         ]

@@ -142,12 +142,16 @@ struct AccessMiddleware: RouterMiddleware {
     /// What the API says needs no key, and the pages of the dashboard: what these show, they ask for with a key.
     private static func isPublic(_ request: Request) -> Bool {
         let path = request.uri.path
+        if request.method == .options { return publicOptions.contains(path) }
         guard [.get, .head].contains(request.method) else { return false }
         return publicPaths.contains(path)
             || publicFolders.contains { path.hasPrefix($0) && !path.dropFirst($0.count).contains("/") }
     }
 
-    private static let publicPaths = Set(publicOperations.map(\.path).filter { !$0.contains("{") })
+    private static let publicOptions = Set(publicOperations.filter { $0.method == .options }.map(\.path))
+    private static let publicPaths = Set(
+        publicOperations.filter { $0.method == .get }.map(\.path).filter { !$0.contains("{") }
+    )
     private static let publicFolders =
         ["/dashboard/"]
         + publicOperations.compactMap { operation in

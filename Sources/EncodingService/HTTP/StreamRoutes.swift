@@ -315,7 +315,7 @@ private final class EncodingStream: Sendable {
         case .failure(let error):
             if isClientGone.withLock({ $0 }) {
                 failure = Failure(
-                    code: "client-left",
+                    code: FailureCode.clientLeft.rawValue,
                     message: "the client has closed the connection",
                     isRetriable: false
                 )

@@ -48,7 +48,7 @@ package struct Setting: Sendable {
             \.requestRate,
             in: 0...1_000_000,
             "number",
-            "Requests a second that one key may send, twice as many at once; 0: no limit"
+            "Requests a second that one key or link may send, twice as many at once; not the token; 0: no limit"
         ),
         .integer(
             "access.wrong-keys",
@@ -84,7 +84,7 @@ package struct Setting: Sendable {
             "name=file,…",
             "The same in files, with an access key and a secret on two lines"
         ),
-        .text("program", \.program, "file", "The program vatoolbox, if it is not beside this one"),
+        .text("program", \.program, "file", "Path of the program vatoolbox (default: beside vatoolbox-service)"),
         .integer(
             "workers.count",
             \.workers,
@@ -115,14 +115,20 @@ package struct Setting: Sendable {
             in: 1...86400,
             "Gives up an input whose server sends almost nothing for this long"
         ),
-        .integer("inputs.pixels", \.inputPixels, in: 1...Int(Int32.max), "number", "Pixels that a picture may have"),
-        .integer("inputs.tracks", \.inputTracks, in: 1...1000, "number", "Tracks that an input may have"),
+        .integer(
+            "inputs.pixels",
+            \.inputPixels,
+            in: 1...Int(Int32.max),
+            "number",
+            "Most pixels of a picture of an input"
+        ),
+        .integer("inputs.tracks", \.inputTracks, in: 1...1000, "number", "Most tracks of an input"),
         .integer(
             "inputs.duration",
             \.inputDuration,
             in: 0...Int(Int32.max),
             "seconds",
-            "The longest input, as its headers state it; 0: no limit"
+            "Longest input, as its headers state it; 0: no limit"
         ),
         .bytes("disk.reserve", \.diskReserve, in: 0...Int.max, "Begins no task if less is free on the disk"),
         .bytes(
@@ -131,9 +137,20 @@ package struct Setting: Sendable {
             in: 0...Int.max,
             "Begins no task beside others if less memory is available to the machine or container; 0: no limit"
         ),
-        .seconds("store.lease", \.lease, in: 1...3600, "How long a task is kept for a worker that is not heard of"),
+        .seconds(
+            "store.lease",
+            \.lease,
+            in: 1...3600,
+            "How long a task stays with a worker that gives no sign of life"
+        ),
         .seconds("store.backup-interval", \.backupInterval, in: 1...86400, "Interval between backups of the job store"),
-        .integer("jobs.limit", \.jobLimit, in: 1...10_000_000, "number", "Jobs that may wait or run at a time"),
+        .integer(
+            "jobs.limit",
+            \.jobLimit,
+            in: 1...10_000_000,
+            "number",
+            "Tasks that may wait or run at a time; beyond that, jobs are refused"
+        ),
         .seconds("watch.interval", \.watchInterval, in: 0.1...86400, "How often watched folders are read"),
         .seconds("http.idle-timeout", \.idleTimeout, in: 1...86400, "How long an idle connection is kept"),
         .list(
@@ -208,7 +225,9 @@ package struct Setting: Sendable {
         in range: ClosedRange<Int>,
         _ value: String,
         _ help: String,
-        parse: @escaping @Sendable (String) -> Int? = { Int($0) }
+        allowed: String? = nil,
+        parse: @escaping @Sendable (String) -> Int? = { Int($0) },
+        text: @escaping @Sendable (Int) -> String = { "\($0)" }
     ) -> Setting {
         Setting(key: key, value: value, help: help, isSecret: false, isList: false) {
             settings,
@@ -219,19 +238,28 @@ package struct Setting: Sendable {
                 throw SettingsError(
                     "\(key) is not allowed",
                     given: text,
-                    allowed: "\(value), from \(range.lowerBound)\(most)"
+                    allowed: "\(allowed ?? value), from \(range.lowerBound)\(most)"
                 )
             }
             settings[keyPath: path] = number
         } show: {
-            ["\($0[keyPath: path])"]
+            [text($0[keyPath: path])]
         }
     }
 
     private static func bytes(_ key: String, _ path: any Path<Int>, in range: ClosedRange<Int>, _ help: String)
         -> Setting
     {
-        integer(key, path, in: range, "bytes, or with K, M, G or T for powers of 1024", help, parse: byteCount)
+        integer(
+            key,
+            path,
+            in: range,
+            "bytes",
+            help,
+            allowed: "bytes, or with K, M, G or T for powers of 1024",
+            parse: byteCount,
+            text: byteText
+        )
     }
 
     private static func seconds(
@@ -253,8 +281,16 @@ package struct Setting: Sendable {
             }
             settings[keyPath: path] = number
         } show: {
-            ["\($0[keyPath: path])"]
+            let number = $0[keyPath: path]
+            return [Int(exactly: number).map { "\($0)" } ?? "\(number)"]
         }
+    }
+
+    /// A number of bytes as people write it, such as `20G`.
+    static func byteText(_ count: Int) -> String {
+        var (number, power) = (count, 0)
+        while power < 4, number > 0, number % 1024 == 0 { (number, power) = (number / 1024, power + 1) }
+        return "\(number)" + ["", "K", "M", "G", "T"][power]
     }
 
     /// Parses a number of bytes such as `20G`; `nil` if it is none or does not fit.

@@ -194,7 +194,8 @@ enum JobPlanner {
         case .status(let status):
             let error = document?["error"]
             let isLackOfSpace = error?["callStatus"]?.integer.map { fullDisk.contains($0) } ?? false
-            let code = isLackOfSpace ? "insufficient-storage" : error?["code"]?.string ?? "command-failed"
+            let code =
+                isLackOfSpace ? "insufficient-storage" : error?["code"]?.string ?? FailureCode.commandFailed.rawValue
             return Failure(
                 code: code,
                 message: error?["message"]?.string

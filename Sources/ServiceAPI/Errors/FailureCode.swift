@@ -9,6 +9,10 @@ package enum FailureCode: String, Sendable, Hashable, CaseIterable {
     case workerLost = "worker-lost"
     /// The command refused its arguments, which the service had checked.
     case usage
+    /// The command failed without saying why.
+    case commandFailed = "command-failed"
+    /// The client of a stream closed its connection.
+    case clientLeft = "client-left"
     case damagedInput = "damaged-input"
     case invalidArgument = "invalid-argument"
     case unsupported
@@ -53,6 +57,10 @@ package enum FailureCode: String, Sendable, Hashable, CaseIterable {
         case .timeLimit:
             ("The time limit of the job was reached", ["Raise `timeLimit`, use fewer outputs, or a faster `preset`."])
         case .workerLost: ("The worker of the task has vanished", ["Read the log of the service on that node."])
+        case .commandFailed:
+            ("The command has failed without saying why", ["Read the log of the job.", "Retry the job."])
+        case .clientLeft:
+            ("The client of the stream closed its connection", ["Keep the connection until the answer has ended."])
         case .usage: ("The command refused its arguments", ["Read the message, and change the request."])
         case .damagedInput:
             (

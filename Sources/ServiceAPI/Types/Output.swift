@@ -244,8 +244,17 @@ extension Output {
         }
         let given: [(name: String, value: JSONValue?)] = [
             ("width", video.width?.json), ("height", video.height?.json), ("bitRate", video.bitRate?.json),
-            ("target", video.target?.json),
         ]
+        if let target = video.target {
+            throw VideoSettings.rejection(
+                "target",
+                "A ladder cannot have a quality target",
+                value: target.json,
+                allowed: "quality, or bitRate of the rungs",
+                remedies: ["Use an output of kind file with a target for each size."]
+            )
+            .within("video")
+        }
         if let first = given.first(where: { $0.value != nil }) {
             throw VideoSettings.rejection(
                 first.name,

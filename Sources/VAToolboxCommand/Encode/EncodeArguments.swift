@@ -172,8 +172,8 @@ struct RateControlArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The lowest quality instead of a bitrate: ssim:0.98, psnr:42 or vmaf:95. Encodes samples of the input to find "
-                + "the highest --crf that reaches it. --peak-bitrate may limit it.",
+            "Quality to reach with the smallest file, instead of a bitrate: ssim:0.98, psnr:42 or vmaf:95. Encodes samples of "
+                + "the input to find the highest --crf that reaches it. --peak-bitrate may limit it.",
             valueName: "metric:score"
         )
     )
@@ -188,7 +188,7 @@ struct RateControlArguments: ParsableArguments, Sendable {
     )
     var targetShortfall: ArgumentText<QualityTarget.Shortfall>?
 
-    @Flag(help: "Only predict the quality, size and time with --target; write no output.")
+    @Flag(help: "Only predict the quality, size and time with --target; -o is not written.")
     var targetOnly = false
 
     @Option(

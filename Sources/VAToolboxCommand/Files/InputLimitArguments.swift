@@ -9,7 +9,8 @@ struct InputLimitArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Refuse inputs that have more, such as pixels=67108864,tracks=64,duration=86400 (of a picture, number, seconds).",
+            "Refuse inputs with larger pictures, more tracks or a longer duration, such as "
+                + "pixels=67108864,tracks=64,duration=86400 (pixels of a picture; seconds).",
             valueName: "limits"
         )
     )
