@@ -75,8 +75,6 @@ package enum Files {
         package var linkCount: Int
         /// When its data was changed, in nanoseconds since 1970.
         package var modified: Int64
-        /// Its number on its file system.
-        package var inode: UInt64
 
         fileprivate init(_ result: stat) {
             size = Int(result.st_size)
@@ -84,7 +82,6 @@ package enum Files {
             isFolder = result.st_mode & S_IFMT == S_IFDIR
             linkCount = Int(result.st_nlink)
             modified = Int64(result.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(result.st_mtim.tv_nsec)
-            inode = UInt64(result.st_ino)
         }
     }
 

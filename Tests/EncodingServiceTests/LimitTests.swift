@@ -13,7 +13,6 @@ import Testing
         for _ in 0..<3 { #expect(bucket.take(at: 100) == nil) }
         #expect(bucket.take(at: 100) == 0.5)
         #expect(bucket.take(at: 100.25) == 0.25)
-        #expect(bucket.wait(at: 100.5) == nil)
         #expect(bucket.take(at: 100.5) == nil)
         #expect(bucket.take(at: 100.5) == 0.5)
         // However long nobody asks, there are no more than at the beginning.
@@ -34,8 +33,6 @@ import Testing
         #expect(limiter.take("a", at: 0) == nil)
         #expect(limiter.take("b", at: 0) == nil)
         #expect(limiter.take("a", at: 0) == 1)
-        #expect(limiter.wait("c", at: 0) == nil)
-        #expect(limiter.wait("c", at: 0) == nil, "asking takes nothing")
     }
 
     @Test func withoutARateThereIsNoLimit() {

@@ -302,9 +302,8 @@ class MemoryTests(unittest.TestCase):
     def test_without_memory_one_task_runs_at_a_time(self):
         with Service("--disk-reserve", "0", "--memory-reserve", "1000T", "--workers-count", "2") as service:
             service.upload(clip())
-            long = clip("long.mp4", seconds=30)
-            service.upload(long)
-            first = service.submit("long.mp4", slow_output())
+            service.upload(clip("half-a-minute.mp4", seconds=30))
+            first = service.submit("half-a-minute.mp4", slow_output())
             service.wait(first, "running")
             second = service.submit("clip.mp4")
             until(lambda: service.get(f"/v1/jobs/{second}/waiting").json.get("reason") == "memory-short",

@@ -81,7 +81,7 @@ class StreamTests(unittest.TestCase):
         got = connection.recv(10000)
         self.assertTrue(got.startswith(b"HTTP/1.1 200"), got[:100])
         job = next(line for line in got.decode("latin1").split("\r\n") if line.lower().startswith("x-job-id")).split()[1]
-        for process in until(lambda: [pid for pid, line in self.processes() if "encode - --json" in line], "it runs"):
+        for process in until(lambda: [pid for pid, line in self.processes() if " - --json" in line], "it runs"):
             import os
             import signal
 

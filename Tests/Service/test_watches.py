@@ -143,6 +143,42 @@ class WatchTests(unittest.TestCase):
         self.assertEqual(self.service.get("/v1/watches").json, {"watches": []})
         shutil.rmtree(outside)
 
+    def test_a_file_that_is_refused_keeps_no_other_from_becoming_a_job(self):
+        self.put("a" + 40 * "\u0301" + ".mp4")  # no request has such a name
+        self.watch()
+        self.put("b.mp4")
+        self.assertEqual(set(self.wait_for(1)), {"media/in/b.mp4"})
+        until(lambda: "\u0301" in self.state().get("problem", ""), "the problem shows")
+
+    def test_what_is_added_to_jobs_must_be_allowed(self):
+        job = {"input": {"path": "media/in"}, "outputs": [file_output()]}
+        for count, status in ((32, 400), (31, 201)):
+            labels = {f"l{number}": "" for number in range(count)}
+            answer = self.service.request("PUT", "/v1/watches/full", {"job": {**job, "labels": labels}})
+            self.assertEqual(answer.status, status, answer)
+
+    def test_results_do_not_become_jobs(self):
+        (self.root / "out").mkdir()
+        self.service.close()
+        self.service = Service("--disk-reserve", "0", "--media-roots", f"media={self.root},same={self.root}/in",
+                               "--media-writable", "media,same", "--watch-interval", "0.1")
+
+        def put(name, source, destination):
+            job = {"input": {"path": source}, "outputs": [file_output()], "destination": {"path": destination}}
+            return self.service.request("PUT", f"/v1/watches/{name}", {"job": job, "settle": 0})
+
+        for destination in ("media/in", "media/in/done", "same/done"):
+            refused = put("a", "media/in", destination)
+            self.assertEqual((refused.status, refused.json["field"]), (400, "/job/destination/path"), destination)
+        self.assertEqual(put("a", "media/in", "media/out").status, 201)
+        refused = put("b", "media/out", "media/in/again")
+        self.assertEqual((refused.status, refused.json["field"]), (400, "/job/destination/path"))
+        self.put("one/film.mp4")
+        self.put("one/film.mkv", clip("film.mkv"))
+        self.wait_for(2)
+        found = sorted(str(path.relative_to(self.root)) for path in (self.root / "out").rglob("*.mp4") if path.is_file())
+        self.assertEqual(found, ["out/one/film.mkv/out.mp4", "out/one/film.mp4/out.mp4"])
+
     def test_links_lead_nowhere(self):
         outside = pathlib.Path(tempfile.mkdtemp(prefix="outside-"))
         shutil.copyfile(clip(), outside / "secret.mp4")

@@ -22,6 +22,10 @@ struct AccessMiddleware: RouterMiddleware {
     /// The wrong keys from each address.
     private let failures: RequestLimiter
     private let audit: AuditLog
+    /// The refusals from each address that the audit log keeps.
+    private let recordedRefusals = RequestLimiter(rate: 1, capacity: 100)
+    /// The bytes of a path that the audit log keeps.
+    private static let longestPath = 512
 
     init(service: ServiceState) {
         self.service = service
@@ -75,14 +79,17 @@ struct AccessMiddleware: RouterMiddleware {
     /// Records requests that change something, and those that were refused.
     private func record(_ request: Request, _ context: ServiceContext, status: Int, code: ErrorCode?) async {
         let isReading = [.get, .head, .options].contains(request.method)
-        guard !isReading || [401, 403, 429].contains(status) else { return }
+        let isRefused = [401, 403, 429].contains(status)
+        guard !isReading || isRefused else { return }
+        // Strangers cannot push out of the log what was changed.
+        if isRefused, recordedRefusals.take(context.address, at: Clock.monotonic) != nil { return }
         let entry = AuditLog.Entry(
             time: Clock.now,
             request: context.id,
             client: context.client.name,
             address: context.address,
             method: request.method.rawValue,
-            path: request.uri.path,
+            path: String(decoding: request.uri.path.utf8.prefix(Self.longestPath), as: UTF8.self),
             status: status,
             code: code?.rawValue
         )
@@ -95,22 +102,19 @@ struct AccessMiddleware: RouterMiddleware {
     }
 
     private func client(_ request: Request, at address: String) async throws -> Client {
-        let now = Clock.monotonic
-        // Nothing is compared, so that not even a right guess shows.
-        if let wait = failures.wait(address, at: now) {
+        do {
+            return try await identify(request)
+        } catch let error as APIError {
+            // Only those who guess are refused: others may have the same address, such as that of a proxy.
+            let hasGuessed = Self.bearer(request) != nil || request.uri.queryParameters.get("signature") != nil
+            guard hasGuessed, error.code == .unauthorized, let wait = failures.take(address, at: Clock.monotonic)
+            else { throw error }
             throw APIError(
                 .rateLimited,
                 "Too many wrong keys came from this address",
                 allowed: "\(service.settings.wrongKeys) a minute",
                 retryAfter: Int(wait.rounded(.up))
             )
-        }
-        do {
-            return try await identify(request)
-        } catch let error as APIError {
-            let hasGuessed = Self.bearer(request) != nil || request.uri.queryParameters.get("signature") != nil
-            if hasGuessed, error.code == .unauthorized { _ = failures.take(address, at: now) }
-            throw error
         }
     }
 

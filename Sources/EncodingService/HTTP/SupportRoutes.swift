@@ -22,7 +22,12 @@ struct SupportRoutes: Sendable {
         bundle.status = try await service.nodeStatus()
         bundle.capabilities = await service.devices.present
         bundle.queues = try await service.store.queues().map(QueueRoutes.view)
-        bundle.watches = await service.watches.list()
+        // The addresses of webhooks may have secrets.
+        bundle.watches = await service.watches.list().map { watch in
+            var watch = watch
+            watch.settings.job.webhook = nil
+            return watch
+        }
         let view = JobView(live: service.progress)
         for job in try await service.store.jobs(JobFilter(states: [.failed]), before: nil, limit: Self.mostJobs) {
             // One that was deleted since is left out.

@@ -132,6 +132,13 @@ struct InputResolver: Sendable {
         try withMedia(text, "folder") { descriptor in Files.isFolder(descriptor) }
     }
 
+    /// The path of a folder below a media root, which need not be there.
+    func likelyPath(_ text: String) -> String {
+        if let path = try? mediaFolder(text) { return path }
+        let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")) ?? text.endIndex
+        return (roots[String(text[..<slash])] ?? "") + text[slash...]
+    }
+
     private func withMedia(_ text: String, _ kind: String, _ isRight: (Int32) -> Bool) throws -> String {
         func refused(_ reason: String, _ allowed: String) -> APIError {
             APIError(.notFound, reason, field: "/input/path", value: .string(text), allowed: allowed)

@@ -28,12 +28,6 @@ struct TokenBucket: Sendable, Hashable {
         return (1 - permits) / rate
     }
 
-    /// The seconds until there is a permit; `nil` if there is one.
-    mutating func wait(at now: Double) -> Double? {
-        refill(at: now)
-        return permits < 1 ? (1 - permits) / rate : nil
-    }
-
     /// Whether it has been left alone for so long that it is full.
     mutating func isFull(at now: Double) -> Bool {
         refill(at: now)
@@ -64,15 +58,6 @@ final class RequestLimiter: Sendable {
     ///
     /// - Returns: `nil` if it is allowed, otherwise the seconds until it will be.
     func take(_ name: String, at now: Double) -> Double? {
-        use(name, at: now) { bucket in bucket.take(at: now) }
-    }
-
-    /// The seconds until one more is allowed; `nil` if it is now. Counts nothing.
-    func wait(_ name: String, at now: Double) -> Double? {
-        use(name, at: now) { bucket in bucket.wait(at: now) }
-    }
-
-    private func use(_ name: String, at now: Double, _ body: (inout TokenBucket) -> Double?) -> Double? {
         guard rate > 0 else { return nil }
         return buckets.withLock { buckets in
             if buckets.count >= Self.mostNames {
@@ -83,7 +68,7 @@ final class RequestLimiter: Sendable {
                 // All of them are at it: whoever is new waits.
                 if buckets.count >= Self.mostNames, buckets[name] == nil { return 1 / rate }
             }
-            return body(&buckets[name, default: TokenBucket(rate: rate, capacity: capacity, at: now)])
+            return buckets[name, default: TokenBucket(rate: rate, capacity: capacity, at: now)].take(at: now)
         }
     }
 }

@@ -2,40 +2,35 @@
 
 internal import HostSystem
 
-/// Finds the media files of a folder.
-enum FolderScan {
+/// The media files of a folder.
+struct FolderScan: Sendable {
     /// The files that are looked at, and the folders in folders.
     static let (mostFiles, mostDepth) = (100_000, 32)
 
-    /// Returns the files of a folder whose names end like those of media. Links are not followed. Hidden files, and those
-    /// that programs name so while they write them (`.part`, `.tmp`), are none.
-    static func files(in folder: String, recursive: Bool) throws(FileError) -> [WatchedFile] {
-        var files: [WatchedFile] = []
-        try add(folder, "", recursive ? mostDepth : 0, to: &files)
-        return files
-    }
+    /// The files whose names end like those of media. Links are not followed. Hidden files, and those that programs name so
+    /// while they write them (`.part`, `.tmp`), are none.
+    private(set) var files: [WatchedFile] = []
+    /// A part of the folder that cannot be read, with the reason.
+    private(set) var problem: String?
 
-    private static func add(
-        _ folder: String,
-        _ prefix: String,
-        _ depth: Int,
-        to files: inout [WatchedFile]
-    ) throws(FileError) {
-        for name in try Files.names(in: folder) where isPlain(name) && files.count < mostFiles {
+    /// Reads a folder.
+    ///
+    /// - Throws: `FileError` if it cannot be read. Folders in it that cannot be read are left out.
+    init(of folder: String, recursive: Bool) throws(FileError) { try add(folder, "", recursive ? Self.mostDepth : 0) }
+
+    private mutating func add(_ folder: String, _ prefix: String, _ depth: Int) throws(FileError) {
+        for name in try Files.names(in: folder) where Self.isPlain(name) && files.count < Self.mostFiles {
             let path = "\(folder)/\(name)"
-            // It may be gone since.
-            guard let status = try Files.status(path) else { continue }
-            if status.isFolder, depth > 0 {
-                try add(path, "\(prefix)\(name)/", depth - 1, to: &files)
-            } else if status.isFile, status.size > 0, isMedia(name) {
-                files.append(
-                    WatchedFile(
-                        path: prefix + name,
-                        size: status.size,
-                        modified: status.modified,
-                        inode: status.inode
-                    )
-                )
+            do throws(FileError) {
+                // It may be gone since.
+                guard let status = try Files.status(path) else { continue }
+                if status.isFolder, depth > 0 {
+                    try add(path, "\(prefix)\(name)/", depth - 1)
+                } else if status.isFile, status.size > 0, Self.isMedia(name) {
+                    files.append(WatchedFile(path: prefix + name, size: status.size, modified: status.modified))
+                }
+            } catch {
+                problem = problem ?? "\(prefix)\(name) cannot be read: \(error.reason)"
             }
         }
     }

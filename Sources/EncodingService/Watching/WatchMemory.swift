@@ -10,10 +10,10 @@ struct WatchedFile: Sendable, Hashable {
     var size: Int
     /// In nanoseconds since 1970.
     var modified: Int64
-    var inode: UInt64
 
-    /// What distinguishes it from other files of the same path.
-    var identity: String { "\(inode)-\(size)-\(modified)" }
+    /// What distinguishes it from other files of the same path. Network file systems number their files anew when they are
+    /// mounted again.
+    var identity: String { "\(size)-\(modified)" }
 }
 
 /// What is known of the files of a watched folder. A pure value.
@@ -62,7 +62,8 @@ struct WatchMemory: Sendable, Hashable {
             present[file.path] = known?.file == file ? known : Settling(file: file, since: now)
         }
         settling = present
-        done = done.filter { date - $0.value.seen < Self.forgetfulness }
+        // A file system that is away looks like an empty folder.
+        if !files.isEmpty { done = done.filter { date - $0.value.seen < Self.forgetfulness } }
         return settling.values.filter { now - $0.since >= settle }.map(\.file).sorted { $0.path < $1.path }
     }
 
