@@ -45,6 +45,7 @@ package struct EncodingService: Sendable {
     ) async throws {
         let data = try DataFolder(path: settings.data)
         let store = try SQLiteJobStore(path: data.jobStore)
+        try data.removeUnfinished()
         isRestored = store.repair != nil
         if let repair = store.repair {
             logger.error(

@@ -143,9 +143,12 @@ package enum Files {
         throw FileError("read", path, status: EFBIG)
     }
 
+    /// How the name ends of what ``replace(_:with:)`` writes, until it takes the place of the file.
+    package static let unfinishedSuffix = ".new"
+
     /// Replaces a file in one step. The content is on the disk when the call returns.
     package static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
-        let temporary = path + ".new"
+        let temporary = path + unfinishedSuffix
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileError("open", temporary) }
         var isComplete = false

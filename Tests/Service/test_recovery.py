@@ -37,6 +37,18 @@ class KillTests(unittest.TestCase):
             self.assertEqual(trial.run(chaos.kill_worker, 6), [])
             self.assertTrue(trial.kills)
 
+    def test_what_was_not_put_in_its_place_is_removed(self):
+        with Service("--disk-reserve", "0") as service:
+            upload = service.upload(clip())["id"]
+            service.kill()
+            left = [service.data / name for name in ("keys.json.new", "presets/a.json.new", "watches/a.json.new",
+                                                     f"uploads/{upload}/info.json.new")]
+            for path in left:
+                path.write_text("{")
+            service.start()
+            self.assertEqual([path for path in left if path.exists()], [])
+            self.assertEqual(service.wait(service.submit(upload))["state"], "succeeded")
+
     def test_processes_end_with_the_service(self):
         with Service("--workers-count", "2", "--disk-reserve", "0") as service:
             service.submit(service.upload(minute())["id"], slow_output())

@@ -50,6 +50,7 @@ package struct DataFolder: Sendable, Hashable {
     /// A folder that does not exist yet, for what a request needs until it is answered.
     func newPreview() -> String { "\(workFolder)/previews/\(Identifier.make(at: Clock.now))" }
 
+    func uploadRecord(_ id: String) -> String { "\(upload(id))/info.json" }
     func upload(_ id: String) -> String { "\(uploads)/\(id)" }
     func work(_ token: AttemptToken) -> String { "\(workFolder)/\(token.rawValue)" }
     func spool(_ token: AttemptToken) -> String { "\(work(token)).input" }
@@ -60,6 +61,18 @@ package struct DataFolder: Sendable, Hashable {
     /// Removes what attempts have left. None may run.
     func removeWork() throws(FileError) {
         for name in try Files.names(in: workFolder) { try Files.remove("\(workFolder)/\(name)") }
+    }
+
+    /// Removes what a process that was killed has written for `Files.replace`, and not put in its place.
+    ///
+    /// Call it when the job store is open: no other process has the folder then.
+    func removeUnfinished() throws(FileError) {
+        for folder in [path, presets, watches] {
+            for name in try Files.names(in: folder) where name.hasSuffix(Files.unfinishedSuffix) {
+                try Files.remove("\(folder)/\(name)")
+            }
+        }
+        for id in try Files.names(in: uploads) { try Files.remove(uploadRecord(id) + Files.unfinishedSuffix) }
     }
 
     /// Moves the results and the log of a job to where nothing removes them.

@@ -31,7 +31,7 @@ actor UploadStore {
         lifetime = settings.uploadLifetime
         reserve = Int64(settings.diskReserve)
         for id in try Files.names(in: data.uploads) {
-            guard let bytes = try Files.read("\(data.upload(id))/info.json"),
+            guard let bytes = try Files.read(data.uploadRecord(id)),
                 let record = try? JSONDecoder().decode(UploadRecord.self, from: Data(bytes)), record.id == id
             else {
                 // Its creation was interrupted: nobody knows its name.
@@ -262,7 +262,7 @@ actor UploadStore {
     }
 
     private func save(_ record: UploadRecord) throws {
-        try Files.replace("\(data.upload(record.id))/info.json", with: Array(try JSONEncoder().encode(record)))
+        try Files.replace(data.uploadRecord(record.id), with: Array(try JSONEncoder().encode(record)))
         records[record.id] = record
     }
 
