@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import Dispatch
+import FoundationEssentials
 import Glibc
 import HostSystem
 import ServiceAPI
@@ -91,6 +93,7 @@ import Testing
     @Test(arguments: [
         ("https://a/b", "http://a/c"), ("http://a/", "ftp://a/"), ("http://a/", "file:///etc/passwd"),
         ("http://a/", "http://me:word@a/"), ("http://a/", "http:///x"), ("https://a/", "javascript:x"),
+        ("http://a/", "http://1.2.3.4:70000/"), ("http://a/", "//%5B/x"), ("http://a/", "//[]/"),
     ])
     func redirectsThatAreNotFollowed(_ from: String, _ to: String) throws {
         let location = try WebLocation(from)
@@ -103,6 +106,34 @@ import Testing
     ])
     func redirectsThatAreFollowed(_ from: String, _ to: String, _ whole: String) throws {
         #expect(try WebLocation(from).redirected(to: to).text == whole)
+    }
+
+    @Test(
+        arguments: [
+            ("http://a", "a", nil), ("http://a:/", "a", nil), ("http://1.1.1.1:65535/", "1.1.1.1", 65535),
+            ("https://[2001:db8::1]:1/x", "2001:db8::1", 1),
+            ("http://b\u{FC}cher.example/", "b\u{FC}cher.example", nil),
+        ] as [(String, String, Int?)]
+    )
+    func hosts(_ text: String, _ name: String, _ port: Int?) throws {
+        let host = try WebHost(of: URL(string: text))
+        #expect(host.port == port)
+        // A name that is not ASCII may be given in its encoded form.
+        #expect(host.name == name || host.name.hasPrefix("xn--"))
+    }
+
+    /// The HTTP client traps for some of these.
+    @Test(arguments: [
+        "http://1.1.1.1:99999/x", "http://1.1.1.1:65536/", "http://a:0/", "http://a:99999999999999999999/",
+        "http://a:-1/", "http://%5B/x", "http://%5D/", "http://%5B%5D/", "http://[]/", "http://[::1%25lo]/", "x", "",
+        "http://%00/", "http://a%20b/", "http://a%0D%0Ab/", "http://a%2Fb/", "http://a%40b/", "http://a%25b/",
+        "http:///x", "http://",
+    ])
+    func malformedHosts(_ text: String) async {
+        #expect(throws: WebHost.Malformed.self) { try WebHost(of: URL(string: text)) }
+        #expect(throws: TransferFailure.self) { try WebLocation(text) }
+        let client = PinnedClient(policy: AddressPolicy(exceptions: [])) { _ in [] }
+        await #expect(throws: AddressRefusal.self) { try await client.withClient(for: text) { _ in } }
     }
 
     @Test func playlistsAreRecognised() {

@@ -70,6 +70,7 @@ import Testing
         "https://host?style=other", "https://host?region=", "https://host#x", "https://host?region=a/b",
     ])
     func malformedEndpointsAreNone(_ text: String) { #expect(S3Endpoint(text) == nil) }
+        "https://1.2.3.4:70000", "https://host:0", "https://%5B", "https://a%20b", "https://[]",
 
     @Test func partsAreFewEnough() throws {
         #expect(try S3Target.partSize(ofFile: 9 << 20) == 8 << 20)

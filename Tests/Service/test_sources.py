@@ -362,3 +362,40 @@ class FetchTests(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+    def test_malformed_hosts_and_ports(self):
+        """Texts for which an HTTP client may trap: the service refuses them, goes on, and starts again."""
+        texts = ["http://1.1.1.1:99999/x", "http://%5B/x", "http://%5B%5D/", "http://127.0.0.1:0/", "http://a%00b/"]
+        origin = self.origin({f"/{number}": redirect(url) for number, url in enumerate(texts)})
+        with Service("--network-allow", "127.0.0.0/8") as service:
+            for number, url in enumerate(texts):
+                for path, body in [("/v1/probe", {}), ("/v1/jobs", {"outputs": [file_output()]})]:
+                    answer = service.post(path, {"input": {"url": url}, **body})
+                    self.assertEqual((answer.status, answer.json["field"]), (400, "/input/url"), (url, answer))
+                job = service.wait(service.submit({"url": origin.url(f"/{number}")}))
+                self.assertEqual((job["state"], job["failure"]["code"]), ("failed", "fetch-failed"), (url, job))
+                self.assertFalse(job["failure"]["retriable"], url)
+                probed = service.post("/v1/probe", {"input": {"url": origin.url(f"/{number}")}})
+                self.assertEqual((probed.status, probed.json["field"]), (400, "/input"), (url, probed))
+            self.assertEqual(service.get("/healthz").status, 200)
+            self.assertIsNone(service.process.poll())
+            service.kill()
+            service.start()
+            self.assertEqual(service.get("/healthz").status, 200)
+
+    def test_webhooks_to_malformed_hosts_and_ports(self):
+        missing = self.origin({"/none": status(404)}).url("/none")
+        for url in "http://1.1.1.1:99999/x", "http://%5B/x":
+            with Service("--network-allow", "127.0.0.0/8") as service:
+                body = {
+                    "input": {"url": missing}, "outputs": [file_output()], "attempts": 1, "webhook": {"url": url},
+                }
+                answer = service.post("/v1/jobs", body)
+                self.assertEqual(answer.status, 201, answer)
+                service.wait(answer.json["id"])
+                deliveries = f"/v1/jobs/{answer.json['id']}/deliveries"
+                entries = until(lambda: [
+                    entry for entry in service.get(deliveries).json["deliveries"] if entry["state"] == "failed"
+                ], "the delivery has failed")
+                self.assertIn("port 99999" if "9999" in url else "malformed host", entries[0]["error"])
+                self.assertEqual(service.get("/healthz").status, 200)
+

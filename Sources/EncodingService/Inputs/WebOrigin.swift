@@ -70,18 +70,20 @@ struct WebOrigin: FetchOrigin {
 struct WebLocation: Sendable, Hashable {
     private let url: URL
 
-    /// - Throws: `TransferFailure` for anything but `http` and `https`, and for a URL with a user or a password.
+    /// - Throws: `TransferFailure` for anything but `http` and `https`, for a URL with a user or a password, and for a
+    ///   malformed host or port.
     init(_ text: String) throws(TransferFailure) { try self.init(URL(string: text)) }
 
     private init(_ url: URL?) throws(TransferFailure) {
         func refused(_ message: String) -> TransferFailure { TransferFailure(code: .fetchFailed, message: message) }
-        guard let url, let host = url.host, !host.isEmpty else { throw refused("the URL is malformed") }
+        guard let url else { throw refused("the URL is malformed") }
         guard ["http", "https"].contains(url.scheme?.lowercased()) else {
             throw refused("the URL has the scheme \(url.scheme ?? "none") (allowed: http, https)")
         }
         guard url.user == nil, url.password == nil else {
             throw refused("the URL has a user or a password (allowed: none; use a signed URL)")
         }
+        do throws(WebHost.Malformed) { _ = try WebHost(of: url) } catch { throw refused(error.description) }
         self.url = url
     }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import AsyncHTTPClient
+internal import FoundationEssentials
 internal import HostSystem
 internal import NIOCore
 
-/// A URL whose host has no address that the service may connect to.
+/// A URL whose host has no address that the service may connect to, or that names no host.
 struct AddressRefusal: Error, CustomStringConvertible {
     var description: String
 }
@@ -25,6 +26,9 @@ struct PinnedClient: Sendable {
         patience: Double = 30,
         _ body: (HTTPClient) async throws -> Value
     ) async throws -> Value {
+        do throws(WebHost.Malformed) { _ = try WebHost(of: URL(string: url)) } catch {
+            throw AddressRefusal(description: error.description)
+        }
         guard let host = HTTPClient.Request.host(of: url) else {
             throw AddressRefusal(description: "the URL has no host")
         }
@@ -84,6 +88,6 @@ extension HTTPClient.Configuration {
 }
 
 extension HTTPClient.Request {
-    /// The host of a URL, as the client reads it.
+    /// The host of a URL, as the client reads it. It traps for hosts and ports that `WebHost` refuses.
     fileprivate static func host(of url: String) -> String? { try? HTTPClient.Request(url: url).host }
 }

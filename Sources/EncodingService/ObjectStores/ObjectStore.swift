@@ -127,7 +127,8 @@ struct S3Endpoint: Sendable, Hashable {
         guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
             let name = url.encodedHost, !name.isEmpty, ["http", "https"].contains(scheme),
             ["", "/"].contains(url.path),
-            url.user == nil, url.password == nil, url.fragment == nil
+            url.user == nil, url.password == nil, url.fragment == nil,
+            (try? WebHost(host: url.host, port: url.port)) != nil
         else { return nil }
         var options = ["region": "us-east-1", "style": "path"]
         for item in url.queryItems ?? [] {
