@@ -172,6 +172,27 @@ import Testing
 private final class Lookups: @unchecked Sendable {
     private var answers: [[String]]
     private(set) var hosts: [String] = []
+    /// A name server that does not answer holds up neither the caller for long, nor work on files.
+    @Test func lookUpsEnd() async throws {
+        let held = DispatchSemaphore(value: 0)
+        let resolve: @Sendable (String) -> [IPAddress] = { _ in
+            held.wait()
+            return []
+        }
+        let client = PinnedClient(policy: AddressPolicy(exceptions: []), resolve: resolve, lookupLimit: 0.05)
+        for _ in 0..<8 {
+            do {
+                try await client.withClient(for: "http://slow.invalid/") { _ in }
+                Issue.record("there was an answer")
+            } catch let error as PinnedClient.UnknownHost {
+                #expect(error.description.contains("within 0.05 seconds"))
+            }
+        }
+        #expect(try await FileWork.run { 1 } == 1)
+        #expect(try await WaitingThreads.mediaRoots.run { 2 } == 2)
+        for _ in 0..<8 { held.signal() }
+    }
+
 
     init(_ first: [String], then second: [String]) { answers = [first, second] }
 

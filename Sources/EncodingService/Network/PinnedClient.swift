@@ -17,6 +17,9 @@ struct PinnedClient: Sendable {
     /// Asks for the addresses of a host, and may wait.
     var resolve: @Sendable (String) -> [IPAddress] = { IPAddress.resolve($0) }
 
+    /// For how many seconds the addresses are waited for.
+    var lookupLimit = 15.0
+
     /// Calls `body` with a client that reaches the host of a URL at one address, and no other.
     ///
     /// - Parameter patience: After how many seconds without a byte a connection is given up.
@@ -40,7 +43,8 @@ struct PinnedClient: Sendable {
 
     /// Asks once for the addresses of a host, and returns the first that is allowed.
     private func address(of host: String) async throws -> IPAddress {
-        let addresses = try await FileWork.run { [resolve] in resolve(host) }
+        guard let addresses = try await WaitingThreads.names.run(within: lookupLimit, { [resolve] in resolve(host) })
+        else { throw UnknownHost(host: host, waited: lookupLimit) }
         guard !addresses.isEmpty else { throw UnknownHost(host: host) }
         guard let address = addresses.first(where: policy.allows) else {
             throw AddressRefusal(
@@ -54,7 +58,13 @@ struct PinnedClient: Sendable {
 
     struct UnknownHost: Error, CustomStringConvertible {
         var host: String
-        var description: String { "there is no host \(host)" }
+        /// The seconds after which nobody had answered; `nil` if the answer is that there is no such host.
+        var waited: Double?
+
+        var description: String {
+            guard let waited else { return "there is no host \(host)" }
+            return "the address of \(host) was not found within \(waited) seconds"
+        }
     }
 }
 
