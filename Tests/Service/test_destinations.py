@@ -335,6 +335,26 @@ class FolderTests(unittest.TestCase):
         self.assertEqual(self.deliver("films/new/folder", file_output())["state"], "succeeded")
         self.assertEqual((self.root / "new/folder/out.mp4").stat().st_ino, before)
 
+    def test_others_may_read_what_is_delivered(self):
+        before = os.umask(0o077)
+        try:
+            service = Service("--media-roots", f"films={self.root}", "--media-writable", "films", "--disk-reserve", "0")
+        finally:
+            os.umask(before)
+        with service:
+            upload = service.upload(clip())["id"]
+            job = service.wait(service.submit(upload, destination={"path": "films/modes/of"}))
+            self.assertEqual(job["state"], "succeeded", job.get("failure"))
+        for path, mode in ("modes", 0o755), ("modes/of", 0o755), ("modes/of/out.mp4", 0o644):
+            self.assertEqual((self.root / path).stat().st_mode & 0o777, mode, path)
+
+    def test_names_with_combining_characters(self):
+        """A slash with a combining character after it is a slash."""
+        path = "films/\u0301a/\u0302b"
+        job = self.deliver(path, file_output())
+        self.assertEqual(job["state"], "succeeded", job.get("failure"))
+        self.assertEqual(len(frame_hashes(self.root / "\u0301a/\u0302b/out.mp4")), 50)
+
     def test_another_file_stays_unless_it_is_to_be_replaced(self):
         (self.root / "taken").mkdir()
         (self.root / "taken/out.mp4").write_bytes(b"precious")

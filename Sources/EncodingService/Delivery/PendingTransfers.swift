@@ -66,7 +66,8 @@ struct PendingTransfers: Sendable {
     func settle(_ record: Record) async {
         do {
             switch record.transfer {
-            case .file(let folder, let name): try await FileWork.run { [roots] in try roots.remove(name, in: folder) }
+            case .file(let folder, let name):
+                try await WaitingThreads.mediaRoots.run { [roots] in try roots.remove(name, in: folder) }
             case .parts(let name, let bucket, let key, let upload):
                 let store = try stores.store(name, field: "store")
                 let answer = try await store.withClient { client in

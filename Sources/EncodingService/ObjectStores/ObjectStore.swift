@@ -146,8 +146,9 @@ struct S3Endpoint: Sendable, Hashable {
 
     /// A request for an object.
     func request(_ method: String, bucket: String, key: String) -> S3Request {
-        let path = key.split(separator: "/", omittingEmptySubsequences: false)
-            .map { PercentEncoding.encode(String($0)) }.joined(separator: "/")
+        // By bytes: a slash with a combining character after it is one `Character`.
+        let path = key.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { PercentEncoding.encode(String(Substring($0))) }.joined(separator: "/")
         return S3Request(
             method: method,
             host: hasBucketHosts ? "\(bucket).\(host)" : host,
