@@ -142,12 +142,56 @@ import Testing
         #expect(kind("\u{FEFF}#EXTM3U") == "HLS")
         #expect(kind("<?xml version=\"1.0\"?>\n<MPD>") == "DASH")
         #expect(kind("ffconcat version 1.0") == "ffconcat")
+        #expect(kind("text\n<mpD>") == "DASH")
+        #expect(kind("<smoothstreamingmedia>") == "Smooth Streaming")
+        #expect(kind(String(repeating: " ", count: 4092) + "<MPD") == "DASH")
+        #expect(kind(String(repeating: " ", count: 4093) + "<MPD") == nil)
         #expect(kind("") == nil)
         #expect(kind("<html>") == nil)
         #expect(kind("\u{0}\u{0}\u{0}\u{18}ftypisom #EXTM3U <MPD") == nil)
     }
 
+    /// A file may come in parts, each from another connection.
+    @Test func playlistsAreRecognisedInParts() throws {
+        var beginning = FileBeginning()
+        for (offset, byte) in "#EXTM3U\n".utf8.enumerated() { try beginning.add([byte], at: offset) }
+        #expect(throws: TransferFailure.self) { try beginning.end() }
+        // Another version.
+        try beginning.add("RIFF".utf8, at: 0)
+        try beginning.end()
+        // As soon as it can be known, and not only at the end.
+        try beginning.add("#EXTM3U".utf8, at: 0)
+        try beginning.add(Array(repeating: 0x0A, count: 4000), at: 7)
+        #expect(throws: TransferFailure.self) { try beginning.add(Array(repeating: 0x0A, count: 4000), at: 4007) }
+        // Not by what is behind.
+        var media = FileBeginning()
+        try media.add(Array(repeating: 1, count: 5000), at: 0)
+        try media.add("#EXTM3U <MPD".utf8, at: 5000)
+        try media.end()
+    }
+
     // MARK: Addresses
+
+    /// A name server that does not answer holds up neither the caller for long, nor work on files.
+    @Test func lookUpsEnd() async throws {
+        let held = DispatchSemaphore(value: 0)
+        let resolve: @Sendable (String) -> [IPAddress] = { _ in
+            held.wait()
+            return []
+        }
+        let client = PinnedClient(policy: AddressPolicy(exceptions: []), resolve: resolve, lookupLimit: 0.05)
+        for _ in 0..<8 {
+            do {
+                try await client.withClient(for: "http://slow.invalid/") { _ in }
+                Issue.record("there was an answer")
+            } catch let error as PinnedClient.UnknownHost {
+                #expect(error.description.contains("within 0.05 seconds"))
+            }
+        }
+        #expect(try await FileWork.run { 1 } == 1)
+        #expect(try await WaitingThreads.mediaRoots.run { 2 } == 2)
+        for _ in 0..<8 { held.signal() }
+    }
 
     /// A name is looked up once, and the connection goes to the address that was checked, whatever its name server says
     /// afterwards.
@@ -172,27 +216,6 @@ import Testing
 private final class Lookups: @unchecked Sendable {
     private var answers: [[String]]
     private(set) var hosts: [String] = []
-    /// A name server that does not answer holds up neither the caller for long, nor work on files.
-    @Test func lookUpsEnd() async throws {
-        let held = DispatchSemaphore(value: 0)
-        let resolve: @Sendable (String) -> [IPAddress] = { _ in
-            held.wait()
-            return []
-        }
-        let client = PinnedClient(policy: AddressPolicy(exceptions: []), resolve: resolve, lookupLimit: 0.05)
-        for _ in 0..<8 {
-            do {
-                try await client.withClient(for: "http://slow.invalid/") { _ in }
-                Issue.record("there was an answer")
-            } catch let error as PinnedClient.UnknownHost {
-                #expect(error.description.contains("within 0.05 seconds"))
-            }
-        }
-        #expect(try await FileWork.run { 1 } == 1)
-        #expect(try await WaitingThreads.mediaRoots.run { 2 } == 2)
-        for _ in 0..<8 { held.signal() }
-    }
-
 
     init(_ first: [String], then second: [String]) { answers = [first, second] }
 

@@ -191,9 +191,9 @@ class FetchTests(unittest.TestCase):
         go = threading.Event()
 
         def slow(handler):
-            handler.answer(200, self.data[:8000], len(self.data))
+            handler.answer(200, self.data[:8000], 16 << 20)
             while not go.wait(0.2):
-                handler.wfile.write(b"x" * 1000)
+                handler.wfile.write(b"x" * 10_000)
 
         origin = self.origin({"/film": slow})
         job = self.service.submit({"url": origin.url("/film")})
@@ -283,6 +283,13 @@ class FetchTests(unittest.TestCase):
                 handler.wfile.write(bytes([byte]))
                 threading.Event().wait(0.1)
 
+        def drip(handler):
+            """Sends at once what a connection buffers, and then less than 10 KiB a second."""
+            handler.answer(200, b"x" * 500_000, 20 << 20)
+            while True:
+                handler.wfile.write(b"x" * 400)
+                threading.Event().wait(0.1)
+
         def steady(handler):
             handler.answer(200, b"", 20 << 20)
             for _ in range(1000):
@@ -291,12 +298,13 @@ class FetchTests(unittest.TestCase):
 
         origin = self.origin({
             "/large": lambda handler: handler.answer(200, b"x", 1 << 40), "/endless": endless, "/silent": silent,
-            "/trickle": trickle, "/steady": steady, "/empty": status(200),
+            "/trickle": trickle, "/drip": drip, "/steady": steady, "/empty": status(200),
         })
         self.assert_fails(self.fetch(origin.url("/large")), "input-too-large", str(1 << 40), str(20 << 20))
         self.assert_fails(self.fetch(origin.url("/endless")), "input-too-large")
         self.assert_fails(self.fetch(origin.url("/silent"), attempts=1), "fetch-failed", "in time")
-        self.assert_fails(self.fetch(origin.url("/trickle"), attempts=1), "fetch-failed", "almost nothing")
+        self.assert_fails(self.fetch(origin.url("/trickle"), attempts=1), "fetch-failed", "too slow", "10240")
+        self.assert_fails(self.fetch(origin.url("/drip"), attempts=1), "fetch-failed", "too slow")
         self.assert_fails(self.fetch(origin.url("/steady"), timeLimit=3, attempts=1), "time-limit")
         self.assert_fails(self.fetch(origin.url("/empty"), attempts=1), "fetch-failed", "empty")
 
@@ -310,10 +318,16 @@ class FetchTests(unittest.TestCase):
         bodies = {
             "/a.mp4": b"#EXTM3U\n#EXT-X-VERSION:3\n", "/b": b"\xef\xbb\xbf#EXTM3U\n", "/d": b"ffconcat version 1.0\n",
             "/c": b"<?xml version='1.0'?>\n<!-- x -->\n<MPD xmlns='urn:mpeg:dash:schema:mpd:2011'></MPD>",
+            "/e": b"x" + b" " * 4000 + b"<mpD xmlns='urn:mpeg:dash:schema:mpd:2011'></mpD>",
         }
         origin = self.origin({path: (lambda h, body=body: h.answer(200, body)) for path, body in bodies.items()})
         for path in bodies:
             self.assert_fails(self.fetch(origin.url(path)), "playlist-input")
+        # Also if the first answers break off before anything can be seen.
+        for tag in '"one"', None:
+            origin.serve = {path: Versions(body, 2, 5, tags=[tag]) for path, body in bodies.items()}
+            for path in bodies:
+                self.assert_fails(self.fetch(origin.url(path)), "playlist-input")
 
     def test_private_addresses(self):
         origin = self.origin({"/": Versions(self.data)})
@@ -348,20 +362,6 @@ class FetchTests(unittest.TestCase):
             self.assertEqual((answer.status, answer.json["field"]), (400, "/input/url"), answer)
             self.assertNotIn("word", answer.json.get("value", "") if "me:" in url else "")
 
-    def test_a_certificate_of_an_unknown_authority_is_refused(self):
-        certificate, key = CLIPS / "localhost.pem", CLIPS / "localhost.key"
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
-             "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)],
-            check=True, capture_output=True,
-        )
-        secure = self.origin({"/film": Versions(self.data)}, tls=(str(certificate), str(key)))
-        self.assert_fails(self.fetch(f"https://localhost:{secure.port}/film", attempts=1), "fetch-failed")
-        self.assertEqual(secure.got, [])
-
-
-if __name__ == "__main__":
-    unittest.main()
     def test_malformed_hosts_and_ports(self):
         """Texts for which an HTTP client may trap: the service refuses them, goes on, and starts again."""
         texts = ["http://1.1.1.1:99999/x", "http://%5B/x", "http://%5B%5D/", "http://127.0.0.1:0/", "http://a%00b/"]
@@ -399,3 +399,17 @@ if __name__ == "__main__":
                 self.assertIn("port 99999" if "9999" in url else "malformed host", entries[0]["error"])
                 self.assertEqual(service.get("/healthz").status, 200)
 
+    def test_a_certificate_of_an_unknown_authority_is_refused(self):
+        certificate, key = CLIPS / "localhost.pem", CLIPS / "localhost.key"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+             "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)],
+            check=True, capture_output=True,
+        )
+        secure = self.origin({"/film": Versions(self.data)}, tls=(str(certificate), str(key)))
+        self.assert_fails(self.fetch(f"https://localhost:{secure.port}/film", attempts=1), "fetch-failed")
+        self.assertEqual(secure.got, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -153,9 +153,37 @@ enum Playlist {
         start = start.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
         if start.starts(with: "#EXTM3U".utf8) { return "HLS" }
         if start.starts(with: "ffconcat".utf8) { return "ffconcat" }
-        guard start.first == UInt8(ascii: "<") else { return nil }
-        let text = String(decoding: start, as: UTF8.self)
-        if text.contains("<MPD") { return "DASH" }
-        return text.contains("<SmoothStreamingMedia") ? "Smooth Streaming" : nil
+        // Demuxers search these in any case and anywhere in text, which a zero ends.
+        let text = start.prefix { $0 != 0 }.map { isUpper($0) ? $0 | 0x20 : $0 }
+        if text.contains("<mpd".utf8) { return "DASH" }
+        return text.contains("<smoothstreamingmedia".utf8) ? "Smooth Streaming" : nil
+    }
+
+    private static func isUpper(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
+}
+
+/// The first bytes of a file that is fetched in parts, by which a playlist is refused before it is complete.
+struct FileBeginning: Sendable, Hashable {
+    private var bytes: [UInt8] = []
+
+    /// Adds bytes of the file. Those at its start begin another version.
+    ///
+    /// - Throws: `TransferFailure` as soon as there are enough bytes to look at, and they begin a playlist.
+    mutating func add(_ more: some Collection<UInt8>, at offset: Int) throws(TransferFailure) {
+        guard offset <= bytes.count, offset < Playlist.lookedAt else { return }
+        bytes.removeSubrange(offset...)
+        bytes += more.prefix(Playlist.lookedAt - offset)
+        if bytes.count == Playlist.lookedAt { try end() }
+    }
+
+    /// The file is complete.
+    ///
+    /// - Throws: `TransferFailure` if it is a playlist.
+    func end() throws(TransferFailure) {
+        guard let kind = Playlist.kind(ofFileBeginningWith: bytes) else { return }
+        throw TransferFailure(
+            code: .playlistInput,
+            message: "the input is a playlist (\(kind)), which names further files"
+        )
     }
 }

@@ -10,15 +10,15 @@ internal import ServiceAPI
 struct InputFetcher: Sendable {
     /// The largest input, in bytes.
     let limit: Int
-    /// How long a server may send almost nothing, in seconds.
+    /// The period over which a server sends at least `leastRate` bytes a second on average, in seconds.
     let stallTimeout: Double
     /// What must stay free on the disk, in bytes.
     let diskReserve: Int
 
     /// How often a fetch goes on after an interruption.
     static let mostInterruptions = 4
-    /// Fewer bytes than this within the stall timeout are no progress.
-    private static let leastProgress = 4096
+    /// The average rate below which a server holds up a task, in bytes per second.
+    static let leastRate = 10 << 10
     private static let writeSize = 1 << 20
 
     /// Fetches a file.
@@ -39,9 +39,10 @@ struct InputFetcher: Sendable {
         try await withTimeLimit(timeLimit) {
             let file = try SpoolFile(path: path, reserve: diskReserve)
             var state = FetchState(limit: limit)
+            var beginning = FileBeginning()
             for interruption in 0... {
                 do {
-                    if try await receive(&state, origin, into: file, onProgress) { return }
+                    if try await receive(&state, &beginning, origin, into: file, onProgress) { return }
                 } catch let failure as TransferFailure where failure.isInterruption && !Task.isCancelled {
                     guard interruption < Self.mostInterruptions else { throw failure }
                     let place = state.requestFields.isEmpty ? 0 : state.offset
@@ -62,12 +63,14 @@ struct InputFetcher: Sendable {
     /// - Returns: Whether the file is complete.
     private func receive(
         _ state: inout FetchState,
+        _ beginning: inout FileBeginning,
         _ origin: some FetchOrigin,
         into file: SpoolFile,
         _ onProgress: @Sendable (Int, Int?) -> Void
     ) async throws -> Bool {
         var current = state
-        defer { state = current }
+        var known = beginning
+        defer { (state, beginning) = (current, known) }
         var isComplete = false
         do {
             try await origin.get(current.requestFields, patience: stallTimeout) { response in
@@ -81,7 +84,7 @@ struct InputFetcher: Sendable {
                     let rest = size - current.offset
                     try await FileWork.run { try file.reserve(rest) }
                 }
-                try await write(response.body, to: file, &current, onProgress)
+                try await write(response.body, to: file, &current, &known, onProgress)
                 isComplete = true
             }
         } catch {
@@ -95,21 +98,12 @@ struct InputFetcher: Sendable {
         _ body: HTTPClientResponse.Body,
         to file: SpoolFile,
         _ state: inout FetchState,
+        _ beginning: inout FileBeginning,
         _ onProgress: @Sendable (Int, Int?) -> Void
     ) async throws {
         var pending: [UInt8] = []
-        var isChecked = state.offset > 0
         var watch = (since: Clock.monotonic, offset: state.offset)
         func flush(_ state: FetchState) async throws {
-            if !isChecked {
-                isChecked = true
-                if let kind = Playlist.kind(ofFileBeginningWith: pending) {
-                    throw TransferFailure(
-                        code: .playlistInput,
-                        message: "the input is a playlist (\(kind)), which names further files"
-                    )
-                }
-            }
             let bytes = pending
             pending = []
             try await FileWork.run { try file.write(bytes, at: state.offset - bytes.count) }
@@ -117,16 +111,16 @@ struct InputFetcher: Sendable {
         }
         do {
             for try await chunk in body {
+                try beginning.add(chunk.readableBytesView, at: state.offset)
                 try state.add(chunk.readableBytes)
                 pending += chunk.readableBytesView
-                if pending.count >= Self.writeSize || !isChecked && pending.count >= Playlist.lookedAt {
-                    try await flush(state)
-                }
+                // The first bytes are written early: they show that there is progress.
+                let isFirst = pending.count == state.offset
+                if pending.count >= (isFirst ? Playlist.lookedAt : Self.writeSize) { try await flush(state) }
                 let now = Clock.monotonic
                 guard now - watch.since >= stallTimeout else { continue }
-                guard state.offset - watch.offset >= Self.leastProgress else {
-                    throw Self.stalled(stallTimeout)
-                }
+                let rate = Double(state.offset - watch.offset) / (now - watch.since)
+                guard rate >= Double(Self.leastRate) else { throw Self.stalled(stallTimeout, rate) }
                 watch = (now, state.offset)
             }
         } catch let error where !(error is TransferFailure) && !(error is FileError) {
@@ -136,12 +130,15 @@ struct InputFetcher: Sendable {
         }
         try await flush(state)
         try state.end()
+        try beginning.end()
     }
 
-    private static func stalled(_ seconds: Double) -> TransferFailure {
+    private static func stalled(_ seconds: Double, _ rate: Double) -> TransferFailure {
         TransferFailure(
             code: .fetchFailed,
-            message: "the server has sent almost nothing for \(seconds) seconds",
+            message:
+                "the server is too slow: it has sent \(Int(limiting: rate)) bytes a second within \(seconds) seconds "
+                + "(allowed: at least \(leastRate) on average)",
             isRetriable: true
         )
     }
