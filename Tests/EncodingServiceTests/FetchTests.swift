@@ -188,6 +188,10 @@ import Testing
                 #expect(error.description.contains("within 0.05 seconds"))
             }
         }
+        // Addresses are not looked up.
+        for url in ["http://10.0.0.1/", "http://[fd00::1]/"] {
+            await #expect(throws: AddressRefusal.self) { try await client.withClient(for: url) { _ in } }
+        }
         #expect(try await FileWork.run { 1 } == 1)
         #expect(try await WaitingThreads.mediaRoots.run { 2 } == 2)
         for _ in 0..<8 { held.signal() }

@@ -29,22 +29,30 @@ struct PinnedClient: Sendable {
         patience: Double = 30,
         _ body: (HTTPClient) async throws -> Value
     ) async throws -> Value {
-        do throws(WebHost.Malformed) { _ = try WebHost(of: URL(string: url)) } catch {
+        let name: String
+        do throws(WebHost.Malformed) { name = try WebHost(of: URL(string: url)).name } catch {
             throw AddressRefusal(description: error.description)
         }
         guard let host = HTTPClient.Request.host(of: url) else {
             throw AddressRefusal(description: "the URL has no host")
         }
-        let address = try await address(of: host)
+        let address = try await address(of: name)
         var configuration = HTTPClient.Configuration.patient(patience)
         configuration.dnsOverride = [host: address.description]
         return try await HTTPClient.withOwn(configuration, body)
     }
 
+    /// The addresses of a host. An address itself is not looked up, so it waits for nobody.
+    private func addresses(of host: String) async throws -> [IPAddress] {
+        if let address = IPAddress(host) { return [address] }
+        let answer = try await WaitingThreads.names.run(within: lookupLimit) { [resolve] in resolve(host) }
+        guard let answer else { throw UnknownHost(host: host, waited: lookupLimit) }
+        return answer
+    }
+
     /// Asks once for the addresses of a host, and returns the first that is allowed.
     private func address(of host: String) async throws -> IPAddress {
-        guard let addresses = try await WaitingThreads.names.run(within: lookupLimit, { [resolve] in resolve(host) })
-        else { throw UnknownHost(host: host, waited: lookupLimit) }
+        let addresses = try await addresses(of: host)
         guard !addresses.isEmpty else { throw UnknownHost(host: host) }
         guard let address = addresses.first(where: policy.allows) else {
             throw AddressRefusal(
