@@ -113,7 +113,7 @@ package struct Setting: Sendable {
             "inputs.stall-timeout",
             \.fetchTimeout,
             in: 1...86400,
-            "Gives up an input whose server sends almost nothing for this long"
+            "Gives up an input whose server sends less than 10 KiB a second on average for this long"
         ),
         .integer(
             "inputs.pixels",
