@@ -82,6 +82,25 @@ extension ConformanceCase {
                 try expect(abs(count - 10 * weight) <= 1, "\(later)")
             }
         },
+        ConformanceCase("claims from other queues take no turns from the shares of a queue") { rig in
+            let store = try await rig.store
+            let weights = ["a": 1.0, "b": 2, "c": 5]
+            try await store.setQueue(QueueSettings(name: "fair", weights: weights))
+            try await store.setQueue(QueueSettings(name: "other"))
+            for _ in 0..<60 {
+                for share in weights.keys.sorted() {
+                    _ = try await store.submit(.simple(queue: "fair", share: share))
+                }
+                _ = try await store.submit(.simple(queue: "other", share: "x"))
+            }
+            var taken: [String: Int] = [:]
+            for _ in 0..<40 {
+                let claim = try require(try await store.claim(ClaimRequest(worker: "w", queues: ["fair"])))
+                taken[try await store.job(claim.task.job).job.share, default: 0] += 1
+                _ = try require(try await store.claim(ClaimRequest(worker: "w", queues: ["other"])))
+            }
+            try expectEqual(taken, ["a": 5, "b": 10, "c": 25])
+        },
         ConformanceCase("a share is charged with the cost of its tasks") { rig in
             let store = try await rig.store
             for _ in 0..<30 {

@@ -34,8 +34,10 @@ struct FairShares: Sendable, Hashable {
     }
 
     /// Notes which shares have something to do, before one of them is chosen.
-    mutating func note(waiting: Set<Key>) {
-        for key in entries.keys where !waiting.contains(key) {
+    ///
+    /// - Parameter unknown: Queues that were not looked at, so that nothing is said of their shares.
+    mutating func note(waiting: Set<Key>, unknown: Set<String> = []) {
+        for key in entries.keys where !waiting.contains(key) && !unknown.contains(key.queue) {
             // It would begin at the present anyway.
             if entries[key].map({ $0.time <= present }) == true {
                 entries[key] = nil

@@ -7,17 +7,18 @@ extension StoreTransaction {
     func claim(_ request: ClaimRequest) throws -> Claim? {
         try check(request.lease.wholeMilliseconds, in: 1...86_400_000, "the lease in milliseconds")
         try check(request.worker.utf8.count, in: 1...256, "the length of the worker's name in bytes")
-        let open = try queues().filter { queue in
-            guard request.queues.isEmpty || request.queues.contains(queue.name), queue.isOpen(at: time) else {
-                return false
-            }
+        let open = try queues().filter { $0.isOpen(at: time) }
+        let asked = try open.filter { queue in
+            guard request.queues.isEmpty || request.queues.contains(queue.name) else { return false }
             return try queue.mostRunning.map { try running(in: queue.name) < $0 } ?? true
         }
-        let groups = try open.flatMap { try self.groups(of: $0.name) }
+        // The turns of the shares of others must not be lost by this.
+        let unknown = Set(open.map(\.name)).subtracting(asked.map(\.name))
+        let groups = try asked.flatMap { try self.groups(of: $0.name) }
         var shares: [Int: FairShares] = [:]
         for (priority, groups) in Dictionary(grouping: groups, by: \.priority) {
             shares[priority] = try fairShares(priority)
-            shares[priority]?.note(waiting: Set(groups.map(\.key)))
+            shares[priority]?.note(waiting: Set(groups.map(\.key)), unknown: unknown)
         }
         var isMet: [Int64: Bool] = [:]
         for number in Set(groups.map(\.demand)) { isMet[number] = try demand(number).isMet(by: request.offer) }
