@@ -23,7 +23,7 @@ import VAToolbox
                 print("\(track.codecName) \(track.width)x\(track.height) goes to \(encoder.identity)")
             case .session(.encoderSwitched(let change)):
                 print("\(change.to) takes over from \(change.from) at \(change.presentationTime.seconds) s")
-            case .session, .decoding:
+            case .session, .decoding, .tried:
                 break
             case .omission(let what):
                 print("omitted: \(what)")
