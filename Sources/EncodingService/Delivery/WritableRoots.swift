@@ -118,14 +118,14 @@ enum WayToTakeName: CaseIterable, Sendable {
     /// The temporary name stays, and is removed afterwards.
     case link
     /// An empty file takes the name first, so that nobody else does; it can be seen for a moment.
-    case placeholder
+    case reservation
 
     /// - Returns: 0, or `errno`.
     fileprivate func take(_ from: String, _ to: String) -> Int32 {
         switch self {
         case .rename: return linux_rename_without_replacing(from, to) == 0 ? 0 : errno
         case .link: return Glibc.link(from, to) == 0 ? 0 : errno
-        case .placeholder:
+        case .reservation:
             let file = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
             guard file >= 0 else { return errno }
             close(file)
