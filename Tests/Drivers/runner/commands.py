@@ -90,10 +90,9 @@ def gstreamer_va_command(row, source, output, key_interval=6, extra=()):
 
 
 def gstreamer_vaapi_command(row, source, output, key_interval=6, extra=()):
-    """GStreamer's plug-in vaapi (1.22) has five coded buffers and does not wait for one: it loses pictures, or hangs,
-    when a burst of B pictures outruns its output thread. So pyramids are low, and frames come no faster than it can
-    take."""
-    pace = ["identity", "sleep-time=30000", "!"] if row.b_frames != "0" else []
+    """GStreamer's plug-in vaapi (1.22) has five coded buffers and waits once for one, then takes the wake-up for a
+    buffer: it loses pictures, ends, or hangs when its output thread is late. So pyramids are low, and frames come no
+    faster than it can take."""
     kilobits = bit_rate(row.size) // 1000
     control = {
         "cqp": ["init-qp=26"],
@@ -105,8 +104,9 @@ def gstreamer_vaapi_command(row, source, output, key_interval=6, extra=()):
     b_frames = {"0": ["max-bframes=0"], "2": ["max-bframes=2"],
                 "2-pyramid": ["prediction-type=hierarchical-b", "temporal-levels=3"]}[row.b_frames]
     return ["gst-launch-1.0", "-q", "filesrc", f"location={source}", "!", "y4mdec", "!", "videoconvert", "!",
-            "video/x-raw,format=NV12", "!", *pace, "vaapih264enc", f"rate-control={row.rate_control}", *control,
-            *b_frames, f"cabac={str(row.entropy == 'cabac').lower()}", f"num-slices={row.slices}",
+            "video/x-raw,format=NV12", "!", "identity", "sleep-time=30000", "!", "vaapih264enc",
+            f"rate-control={row.rate_control}", *control, *b_frames,
+            f"cabac={str(row.entropy == 'cabac').lower()}", f"num-slices={row.slices}",
             f"keyframe-period={key_interval}", f"tune={'low-power' if row.low_power else 'none'}", *extra, "!",
             f"video/x-h264,profile={row.profile},stream-format=byte-stream", "!", "filesink", f"location={output}"]
 
