@@ -25,6 +25,8 @@ actor WatchFolders: Service {
     private let submission: JobSubmission
     private let interval: Double
     private let changes: ChangeSignal
+    /// Tells that there is a folder to look at before the interval is over.
+    private let wake = ChangeSignal()
     private let logger: Logger
     private var entries: [String: Entry] = [:]
     /// The last of the writes to the disk, which come one after the other.
@@ -114,6 +116,7 @@ actor WatchFolders: Service {
             if let former { entries[name]?.settings = former.settings } else { entries[name] = nil }
             throw error
         }
+        wake.send()
         return (try find(name), former == nil)
     }
 
@@ -193,7 +196,7 @@ actor WatchFolders: Service {
     // MARK: Work
 
     func run() async throws {
-        for await _ in ChangeSignal().changes(orEvery: .seconds(interval)).cancelOnGracefulShutdown() {
+        for await _ in wake.changes(orEvery: .seconds(interval)).cancelOnGracefulShutdown() {
             for name in entries.keys.sorted() { await scan(name) }
         }
     }
