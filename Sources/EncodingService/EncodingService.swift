@@ -64,6 +64,7 @@ package struct EncodingService: Sendable {
             state: data.state,
             stallTimeout: settings.stallTimeout,
             memory: settings.taskMemory,
+            niceness: settings.niceness,
             inputLimits: settings.inputLimits,
             logger: logger
         )

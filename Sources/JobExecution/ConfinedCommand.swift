@@ -36,6 +36,9 @@ package struct ConfinedCommand: Sendable, Hashable {
         package var memory: UInt64?
         /// The number of its processes, which are counted as often.
         package var mostProcesses = 256
+        /// By how much the nice value of its processes is above the caller's, 0...19 (setpriority(2)): they leave the
+        /// processor to the caller when it has something to do.
+        package var niceness = 0
         /// The time without progress after which it is killed; `nil` for no limit. Progress is a line that differs from
         /// the one before in more than `elapsed`.
         package var stallTimeout: Duration?

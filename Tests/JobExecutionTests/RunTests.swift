@@ -163,6 +163,16 @@ import Testing
         #expect(modest.hasSucceeded && modest.usage.memory > 0 && modest.usage.memory < 100 << 20)
     }
 
+    @Test(arguments: [0, 5, 19]) func processesAreNicerThanTheService(by niceness: Int) async throws {
+        let own = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(getpid()))
+        let command = bench.script("read -r text < /proc/self/stat; set -- $text; echo ${19}") {
+            $0.output = .captured(limit: 100)
+            $0.limits.niceness = niceness
+        }
+        let result = try await bench.host.run(command)
+        #expect(String(decoding: result.output, as: UTF8.self) == "\(min(Int(own) + niceness, 19))\n")
+    }
+
     @Test func processesAreCounted() async throws {
         let mark = "100\(UInt32.random(in: 1_000...9_999))"
         let script = "n=0; while [ $n -lt 30 ]; do setsid sleep \(mark) & n=$((n + 1)); done; wait"

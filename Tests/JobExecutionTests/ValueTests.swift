@@ -99,6 +99,7 @@ import Testing
         request.mostDescriptors = 2
         request.memory = 3
         request.mostProcesses = 5
+        request.niceness = 6
         request.requiresConfinement = true
         request.control = 4
         #expect(try LaunchRequest(request.arguments) == request)

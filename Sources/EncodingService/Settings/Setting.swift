@@ -99,6 +99,13 @@ package struct Setting: Sendable {
             "Ends a task that makes no progress for this long"
         ),
         .bytes("workers.memory", \.taskMemory, in: 0...Int.max, "Ends a task that takes more memory; 0: no limit"),
+        .integer(
+            "workers.nice",
+            \.niceness,
+            in: 0...19,
+            "number",
+            "Added to the nice value of tasks and streams, so that requests are answered while they take all processors"
+        ),
         .integer("streams.count", \.streams, in: 0...1024, "number", "Streams at a time; 0: twice as many as tasks"),
         .seconds("drain.timeout", \.drainTimeout, in: 0...604_800, "How long tasks may go on after SIGTERM"),
         .bytes("uploads.limit", \.uploadLimit, in: 1...Int.max, "Largest upload"),

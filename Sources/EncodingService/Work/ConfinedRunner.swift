@@ -18,6 +18,7 @@ struct ConfinedRunner: CommandRunning {
     let state: String
     let stallTimeout: Double
     let memory: Int
+    let niceness: Int
     /// What inputs may have, as the command reads it.
     let inputLimits: String
     let logger: Logger
@@ -31,6 +32,7 @@ struct ConfinedRunner: CommandRunning {
         state: String,
         stallTimeout: Double,
         memory: Int,
+        niceness: Int,
         inputLimits: String,
         logger: Logger
     ) {
@@ -41,6 +43,7 @@ struct ConfinedRunner: CommandRunning {
         self.state = state
         self.stallTimeout = stallTimeout
         self.memory = memory
+        self.niceness = niceness
         self.inputLimits = inputLimits
         self.logger = logger
     }
@@ -81,6 +84,7 @@ struct ConfinedRunner: CommandRunning {
         }
         if let limit = command.timeLimit { confined.limits.timeLimit = .seconds(limit) }
         if memory > 0 { confined.limits.memory = UInt64(memory) }
+        confined.limits.niceness = niceness
         let lines = CollectedLines(limit: command.streams == nil ? 0 : Self.largestDocument)
         let result = try await host.run(confined) { progress in
             onProgress(

@@ -39,6 +39,7 @@ struct LauncherProcess {
         request.mostDescriptors = command.limits.mostDescriptors
         request.memory = command.limits.memory
         request.mostProcesses = command.limits.mostProcesses
+        request.niceness = command.limits.niceness
         request.requiresConfinement = command.requiresConfinement
         request.control = ChildDescriptor.control
         var environment = command.environment

@@ -122,7 +122,8 @@ struct Launcher {
         let process = __priority_which_t(PRIO_PROCESS.rawValue)
         errno = 0
         let priority = getpriority(process, id_t(host))
-        if errno == 0 { _ = setpriority(process, 0, priority) }
+        // The kernel reduces larger values to 19.
+        if errno == 0 { _ = setpriority(process, 0, priority + Int32(clamping: request.niceness)) }
     }
 
     private func tell(_ limitation: String) {

@@ -14,6 +14,8 @@ struct LaunchRequest: Sendable, Hashable {
     /// The most memory of all processes together, in bytes.
     var memory: UInt64?
     var mostProcesses = 256
+    /// By how much its nice value is above the host's.
+    var niceness = 0
     var requiresConfinement = false
     /// The descriptor of the connection to the host; `nil` if people run it.
     var control: Int32?
@@ -21,7 +23,7 @@ struct LaunchRequest: Sendable, Hashable {
     static let usage = """
         usage: confine [--read PATH]... [--write PATH]... [--program PATH]... [--devices] [--network]
                        [--largest-file BYTES] [--most-descriptors N] [--memory BYTES] [--most-processes N]
-                       [--require-confinement]
+                       [--nice N] [--require-confinement]
                        -- PROGRAM [ARGUMENT]...
         """
 
@@ -57,6 +59,7 @@ struct LaunchRequest: Sendable, Hashable {
                 case "--most-descriptors": mostDescriptors = try Self.number(value, of: option)
                 case "--memory": memory = try Self.number(value, of: option)
                 case "--most-processes": mostProcesses = try Self.number(value, of: option)
+                case "--nice": niceness = try Self.number(value, of: option)
                 case "--control": control = try Self.number(value, of: option)
                 default: throw MediaError(.invalidArgument, "the option is unknown", given: option)
                 }
@@ -88,6 +91,7 @@ struct LaunchRequest: Sendable, Hashable {
         words += ["--largest-file", "\(largestFile)", "--most-descriptors", "\(mostDescriptors)"]
         if let memory { words += ["--memory", "\(memory)"] }
         words += ["--most-processes", "\(mostProcesses)"]
+        if niceness > 0 { words += ["--nice", "\(niceness)"] }
         if requiresConfinement { words.append("--require-confinement") }
         if let control { words += ["--control", "\(control)"] }
         return words + ["--"] + command
