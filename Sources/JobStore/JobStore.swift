@@ -29,7 +29,7 @@ package protocol JobStore: Sendable {
     /// - Throws: `invalidArgument`; `notFound` if there is no such queue; `idempotencyConflict`.
     func submit(_ draft: JobDraft) async throws(StoreError) -> (job: Job, isNew: Bool)
 
-    /// Returns a job with its tasks and attempts.
+    /// Returns a job with its tasks, its attempts, and why it waits.
     ///
     /// - Throws: `notFound`.
     func job(_ id: JobID) async throws(StoreError) -> JobRecord
@@ -40,6 +40,9 @@ package protocol JobStore: Sendable {
     ///   - position: Only jobs with smaller positions are returned; `nil` for all.
     ///   - limit: The largest number of jobs, 1...1000.
     func jobs(_ filter: JobFilter, before position: Int64?, limit: Int) async throws(StoreError) -> [Job]
+
+    /// Returns the same jobs, each as ``job(_:)`` does, all as of one moment.
+    func records(_ filter: JobFilter, before position: Int64?, limit: Int) async throws(StoreError) -> [JobRecord]
 
     /// Cancels a job. Tasks that run are told by ``renew(_:for:)``; whatever they return is not published. Has no effect on
     /// a job that has ended.
@@ -56,11 +59,6 @@ package protocol JobStore: Sendable {
     ///
     /// - Throws: `notFound`; `invalidState` for a job that has not ended.
     func delete(_ id: JobID) async throws(StoreError)
-
-    /// Returns why a job waits; `nil` if it does not.
-    ///
-    /// - Throws: `notFound`.
-    func reasonForWaiting(_ id: JobID) async throws(StoreError) -> WaitingReason?
 
     /// Returns events in their order.
     ///

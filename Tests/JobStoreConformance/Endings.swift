@@ -13,7 +13,7 @@ extension ConformanceCase {
                 try expectEqual(claim.number, number)
                 try await store.fail(claim.token, .passing)
                 try expect(try await store.claim() == nil, "it is given away at once")
-                guard case .pause? = try await store.reasonForWaiting(job) else {
+                guard case .pause? = try await store.job(job).waiting else {
                     throw ConformanceFailure(description: "it does not wait for the pause")
                 }
                 try await rig.advance(by: .milliseconds(pause * 500 - 1))

@@ -40,6 +40,26 @@ extension ConformanceCase {
                 }
             }
         },
+        ConformanceCase("the records of a list are those of its jobs") { rig in
+            let store = try await rig.store
+            for _ in 0..<2 { _ = try await store.submit(.simple()) }
+            try await store.complete(try await store.take())
+            let running = try await store.take()
+            for _ in 0..<3 { _ = try await store.submit(.simple()) }
+            try await store.setQueue(QueueSettings(name: "paused", isPaused: true))
+            _ = try await store.submit(.simple(queue: "paused"))
+            let jobs = try await store.jobs(JobFilter(), before: nil, limit: 10)
+            var expected: [JobRecord] = []
+            for job in jobs { expected.append(try await store.job(job.id)) }
+            try expectEqual(expected.map(\.waiting).map { $0 == nil }, [false, false, false, false, true, true])
+            try expectEqual(try await store.records(JobFilter(), before: nil, limit: 10), expected)
+            let page = try await store.records(JobFilter(queue: "default"), before: jobs[2].position, limit: 2)
+            try expectEqual(page, Array(expected[3...4]))
+            try expectEqual(page.last?.job.id, running.task.job)
+            try await expectError(.invalidArgument) {
+                _ = try await store.records(JobFilter(), before: nil, limit: 1001)
+            }
+        },
         ConformanceCase("events tell what has happened, from any of them on") { rig in
             let store = try await rig.store
             let first = try await store.submit(.simple()).job.id

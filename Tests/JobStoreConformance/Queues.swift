@@ -19,7 +19,7 @@ extension ConformanceCase {
             try expect(status.running == 1 && status.ready == 1 && !status.isDrained, "\(status)")
             try await store.complete(claim)
             try expect(try await store.queues()[0].isDrained, "it is not drained")
-            try expectEqual(try await store.reasonForWaiting(job), .queuePaused)
+            try expectEqual(try await store.job(job).waiting, .queuePaused)
             try expect(try await store.submit(.simple()).isNew, "nothing can be submitted")
             try await store.setQueue(QueueSettings(name: "default"))
             try expectEqual(try await store.take().task.job, job)
@@ -32,8 +32,8 @@ extension ConformanceCase {
             let first = try await store.take()
             _ = try await store.take()
             try expect(try await store.claim() == nil, "a third one runs")
-            try expectEqual(try await store.reasonForWaiting(other), .queueFull(most: 2))
-            try expectEqual(try await store.reasonForWaiting(job), nil)
+            try expectEqual(try await store.job(other).waiting, .queueFull(most: 2))
+            try expectEqual(try await store.job(job).waiting, nil)
             try await store.complete(first)
             try expectEqual(try await store.take().task.job, job)
         },
@@ -46,7 +46,7 @@ extension ConformanceCase {
             let window = TimeWindow(days: [1, 2, 3, 4, 5, 6, 7], start: start, length: 120)
             try await store.setQueue(QueueSettings(name: "default", windows: [window]))
             try expect(try await store.claim() == nil, "it is open too early")
-            try expectEqual(try await store.reasonForWaiting(job.id), .queueClosed)
+            try expectEqual(try await store.job(job.id).waiting, .queueClosed)
             try await rig.advance(by: .seconds(3600))
             try await rig.store.complete(try await rig.store.take())
             _ = try await rig.store.submit(.simple())
@@ -134,17 +134,17 @@ extension ConformanceCase {
             let first = try await store.submit(.simple(priority: 10)).job.id
             let second = try await store.submit(.simple(priority: 60)).job.id
             let third = try await store.submit(.simple(demand: demand)).job.id
-            try expectEqual(try await store.reasonForWaiting(first), .worker(tasksBefore: 2, Demand()))
-            try expectEqual(try await store.reasonForWaiting(second), .worker(tasksBefore: 0, Demand()))
-            try expectEqual(try await store.reasonForWaiting(third), .worker(tasksBefore: 1, demand))
+            try expectEqual(try await store.job(first).waiting, .worker(tasksBefore: 2, Demand()))
+            try expectEqual(try await store.job(second).waiting, .worker(tasksBefore: 0, Demand()))
+            try expectEqual(try await store.job(third).waiting, .worker(tasksBefore: 1, demand))
             // Those of a paused queue are before nobody.
             try await store.setQueue(QueueSettings(name: "paused", isPaused: true))
             _ = try await store.submit(.simple(queue: "paused", priority: 90))
-            try expectEqual(try await store.reasonForWaiting(third), .worker(tasksBefore: 1, demand))
+            try expectEqual(try await store.job(third).waiting, .worker(tasksBefore: 1, demand))
             let claim = try await store.take()
-            try expectEqual(try await store.reasonForWaiting(claim.task.job), nil)
+            try expectEqual(try await store.job(claim.task.job).waiting, nil)
             try await store.complete(claim)
-            try expectEqual(try await store.reasonForWaiting(claim.task.job), nil)
+            try expectEqual(try await store.job(claim.task.job).waiting, nil)
         },
     ]
 }

@@ -118,7 +118,6 @@ extension ConformanceCase {
             try await expectError(.notFound) { _ = try await store.cancel(id) }
             try await expectError(.notFound) { _ = try await store.retry(id) }
             try await expectError(.notFound) { try await store.delete(id) }
-            try await expectError(.notFound) { _ = try await store.reasonForWaiting(id) }
             try await expectError(.notFound) { _ = try await store.events(after: 0, of: id, limit: 1) }
             try await expectError(.notFound) { try await store.removeQueue("none") }
         },

@@ -34,7 +34,7 @@ struct JobRoutes: Sendable {
         }
         let (id, isNew) = try await service.submission.submit(body, key: key.map { "\(context.client.name)/\($0)" })
         return JSONBody.response(
-            try view.job(try await store.job(id), waiting: try await waitingReason(id)),
+            try await view(of: try await store.job(id)),
             status: isNew ? .created : .ok,
             headers: [.location: "/v1/jobs/\(id)"]
         )
@@ -79,23 +79,22 @@ struct JobRoutes: Sendable {
             share: query.share,
             labels: Dictionary(query.labels.map { ($0.key, $0.value) }) { $1 }
         )
+        let hold = await service.dispatcher.status.hold
         var list = JobList()
         // A text is looked for in so many jobs at most; the cursor then leads on.
         var rest = query.text == nil ? query.limit : Self.mostSearched
         while rest > 0, list.jobs.count < query.limit {
             let count = min(rest, query.text == nil ? query.limit : 200)
-            let jobs = try await store.jobs(filter, before: position, limit: count)
-            for job in jobs where list.jobs.count < query.limit {
-                position = job.position
-                // One that was deleted since is left out.
-                guard let record = try? await store.job(job.id) else { continue }
+            let records = try await store.records(filter, before: position, limit: count)
+            for record in records where list.jobs.count < query.limit {
+                position = record.job.position
                 var summary = try view.summary(record)
                 guard query.text.map(summary.contains) ?? true else { continue }
-                if record.job.state == .waiting { summary.waiting = try? await waitingReason(job.id) }
+                summary.waiting = waitingReason(record, hold)
                 list.jobs.append(summary)
             }
-            rest -= jobs.count
-            guard jobs.count == count else { return JSONBody.response(list) }
+            rest -= records.count
+            guard records.count == count else { return JSONBody.response(list) }
         }
         list.nextCursor = position.map { "\($0)" }
         return JSONBody.response(list)
@@ -107,24 +106,25 @@ struct JobRoutes: Sendable {
 
     func waiting(_ request: Request, _ context: ServiceContext) async throws -> Response {
         let id = try id(context)
-        guard let reason = try await waitingReason(id) else {
+        let record = try await store.job(id)
+        guard let reason = waitingReason(record, await service.dispatcher.status.hold) else {
             throw APIError(.invalidState, "The job does not wait", value: .string(id.rawValue))
         }
         return JSONBody.response(reason)
     }
 
     /// Why a job waits: what the store knows, or what keeps the workers of this node from taking it.
-    private func waitingReason(_ id: JobID) async throws -> ServiceAPI.WaitingReason? {
-        guard let reason = try await store.reasonForWaiting(id) else { return nil }
-        return JobView.reason(reason, hold: await service.dispatcher.status.hold)
+    private func waitingReason(_ record: JobRecord, _ hold: Dispatcher.Hold?) -> ServiceAPI.WaitingReason? {
+        record.waiting.map { JobView.reason($0, hold: hold) }
+    }
+
+    private func view(of record: JobRecord) async throws -> ServiceAPI.Job {
+        try view.job(record, waiting: waitingReason(record, await service.dispatcher.status.hold))
     }
 
     private func answer(_ id: JobID, _ request: Request) async throws -> Response {
         let record = try await store.job(id)
-        let job = try view.job(
-            record,
-            waiting: record.job.state == .waiting ? try await waitingReason(id) : nil
-        )
+        let job = try await view(of: record)
         let bytes = job.jsonBytes
         let tag = "\"\(Digest.sha256(bytes).prefix(32))\""
         if request.method == .get, request.headers[.ifNoneMatch] == tag {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A job with its tasks and attempts.
+/// A job with its tasks and attempts, at one moment.
 package struct JobRecord: Sendable, Hashable {
     package var job: Job
     /// The tasks, in the order of the draft.
     package var tasks: [JobTask]
     /// The attempts, in the order of their claims.
     package var attempts: [Attempt]
+    /// Why it waits; `nil` if it does not.
+    package var waiting: WaitingReason?
 }
 
 /// Which jobs a list has.

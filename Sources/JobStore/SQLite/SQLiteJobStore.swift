@@ -136,7 +136,9 @@ extension SQLiteJobStore {
         try await write { try $0.submit(draft) }
     }
 
-    package func job(_ id: JobID) async throws(StoreError) -> JobRecord { try await read { try $0.record(id) } }
+    package func job(_ id: JobID) async throws(StoreError) -> JobRecord {
+        try await read { try $0.record(of: $0.job(id)) }
+    }
 
     package func jobs(
         _ filter: JobFilter,
@@ -146,15 +148,21 @@ extension SQLiteJobStore {
         try await read { try $0.jobs(filter, before: position, limit: limit) }
     }
 
+    package func records(
+        _ filter: JobFilter,
+        before position: Int64?,
+        limit: Int
+    ) async throws(StoreError) -> [JobRecord] {
+        try await read { transaction in
+            try transaction.jobs(filter, before: position, limit: limit).map { try transaction.record(of: $0) }
+        }
+    }
+
     package func cancel(_ id: JobID) async throws(StoreError) -> Job { try await write { try $0.cancel(id) } }
 
     package func retry(_ id: JobID) async throws(StoreError) -> Job { try await write { try $0.retry(id) } }
 
     package func delete(_ id: JobID) async throws(StoreError) { try await write { try $0.delete(id) } }
-
-    package func reasonForWaiting(_ id: JobID) async throws(StoreError) -> WaitingReason? {
-        try await read { try $0.reasonForWaiting(id) }
-    }
 
     package func events(after number: Int64, of job: JobID?, limit: Int) async throws(StoreError) -> [JobEvent] {
         try await read { try $0.events(after: number, of: job, limit: limit) }

@@ -76,17 +76,21 @@ extension StoreTransaction {
         return number
     }
 
-    func record(_ id: JobID) throws -> JobRecord {
-        let entry = try entry(try job(id))
+    func record(of job: Job) throws -> JobRecord {
+        let entry = try entry(job)
         let sql = """
             SELECT attempts.*, leases.ends, leases.progress AS lease_progress
             FROM attempts LEFT JOIN leases ON leases.token = attempts.token
             WHERE attempts.job = ? ORDER BY attempts.token
             """
-        let attempts = try Row.fetchAll(database, sql: sql, arguments: [entry.job.position]).map {
-            try Attempt(row: $0, of: id)
-        }
-        return JobRecord(job: entry.job, tasks: entry.progression.tasks, attempts: attempts)
+        let statement = try database.cachedStatement(sql: sql)
+        let attempts = try Row.fetchAll(statement, arguments: [job.position]).map { try Attempt(row: $0, of: job.id) }
+        return JobRecord(
+            job: job,
+            tasks: entry.progression.tasks,
+            attempts: attempts,
+            waiting: try reasonForWaiting(entry)
+        )
     }
 
     func jobs(_ filter: JobFilter, before position: Int64?, limit: Int) throws -> [Job] {
@@ -162,8 +166,7 @@ extension StoreTransaction {
         try Int64.fetchOne(database, sql: "SELECT MAX(number) FROM events") ?? 0
     }
 
-    func reasonForWaiting(_ id: JobID) throws -> WaitingReason? {
-        let entry = try entry(try job(id))
+    private func reasonForWaiting(_ entry: Entry) throws -> WaitingReason? {
         let waiting = entry.progression.tasks.compactMap { task -> (from: StoreTime, demand: Demand)? in
             if case .ready(let from) = task.state { (from, task.draft.demand) } else { nil }
         }

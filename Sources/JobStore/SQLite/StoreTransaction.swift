@@ -24,8 +24,8 @@ struct StoreTransaction {
     }
 
     func entry(_ job: Job) throws -> Entry {
-        let sql = "SELECT * FROM tasks WHERE job = ? ORDER BY number"
-        let tasks = try Row.fetchAll(database, sql: sql, arguments: [job.position]).map { row in
+        let statement = try database.cachedStatement(sql: "SELECT * FROM tasks WHERE job = ? ORDER BY number")
+        let tasks = try Row.fetchAll(statement, arguments: [job.position]).map { row in
             try JobTask(row: row, of: job.id, try demand(row["demand"]))
         }
         return Entry(
