@@ -419,7 +419,7 @@ actor OutputPipeline {
             problems: problems,
             adjustments: (setup.lost + ofAudio + session.adjustments + session.encoder.properties.adjustments + reported
                 + [byRate, setup.quality?.replacement(session.encoder.identity)].compactMap(\.self)).unique,
-            omissions: setup.omissions,
+            omissions: setup.omissions + summary.omissions,
             verification: verification,
             audio: setup.tracks.audio,
             quality: setup.quality.map { quality in

@@ -50,6 +50,13 @@ class Real:
         self.jobs[name] = self.service.submit(source or {"path": f"media/{LONG}.mp4"}, *outputs, **more)
         return self.jobs[name]
 
+    def begin_growing(self):
+        """Begins a job whose output can be played while it grows. Returns the job."""
+        output = rig.file_output("growing.mp4", preset="placebo", keyFrameInterval=0.5) | {"preview": True}
+        job = self.service.submit({"path": "media/holiday.mp4"}, output)
+        self.service.wait(job, "running")
+        return job
+
     def furnish(self):
         """Makes a job for each state and each reason to wait, unless they are there."""
         if self.jobs:

@@ -7,6 +7,25 @@ KEY = "a secret of the test"
 
 
 @scenario(needs="real")
+def a_file_is_watched_while_it_grows(run):
+    page, real = run.page, run.real
+    job = real.begin_growing()
+    page.open(f"#/jobs/{job}")
+    page.wait("find('p', 'What is encoded so far')", "the preview says what it is")
+    loaded = "find('video')?.readyState >= 1"
+    for _ in range(600):
+        page.click("button", "Load the newest")
+        page.wait(f"{loaded} || find('p', 'There is not enough to play yet.')", "the preview is loaded, or says why not")
+        if page.evaluate(loaded) and page.evaluate("find('video').duration > 0.5"):
+            break
+    play(page)
+    page.screenshot(run.folder, "real-growing")
+    check(real.service.job(job)["state"] == "running", "the preview was seen at the end only")
+    real.service.post(f"/v1/jobs/{job}/cancel")
+    page.wait("find('.title .badge', 'Cancelled') && !find('video')", "the preview ends with the job", run.patience)
+
+
+@scenario(needs="real")
 def a_service_at_work_is_shown(run):
     page, real = run.page, run.real
     real.furnish()

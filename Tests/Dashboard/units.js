@@ -51,8 +51,8 @@
   const make = (changes, report) => request.makeRequest({...request.FIRST_FORM, ...changes}, {upload: "u"},
     "My clip.mov", report);
   same("a first form", make({}).request, {input: {upload: "u"}, outputs: [{kind: "file", name: "My clip.mp4",
-    video: {codec: "auto"}, audio: {codec: "auto"}}], queue: "default", priority: 50, labels: {}, device: "auto",
-  requireHardware: false});
+    video: {codec: "auto"}, audio: {codec: "auto"}, preview: true}], queue: "default", priority: 50, labels: {},
+  device: "auto", requireHardware: false});
   same("a ladder", make({kind: "hls", rungs: [360, 1080]}).request.outputs[0], {kind: "hls", name: "My clip.m3u8",
     video: {codec: "auto"}, audio: {codec: "auto"}, ladder: [{height: 1080}, {height: 360}]});
   same("no rung", Object.keys(make({kind: "hls", rungs: []}).errors), ["rungs"]);

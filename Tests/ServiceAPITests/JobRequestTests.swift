@@ -21,8 +21,8 @@ struct JobRequestTests {
         let request = try JobRequest.decode(json: Array(Self.minimal.utf8))
         let expected = #"""
             {"input":{"path":"media/a.mov","deinterlace":"auto"},"outputs":[{"kind":"file","name":"a.mp4",
-            "video":{"codec":"auto","scaling":"fit"},"audio":{"codec":"auto"},"fragmented":false,"ladder":[],
-            "segmentFormat":"fmp4","dash":false}],"queue":"default","priority":50,"share":"","labels":{},
+            "video":{"codec":"auto","scaling":"fit"},"audio":{"codec":"auto"},"fragmented":false,"preview":false,
+            "ladder":[],"segmentFormat":"fmp4","dash":false}],"queue":"default","priority":50,"share":"","labels":{},
             "device":"auto","requireHardware":false,"retention":2592000,"attempts":3,"damagedInput":"fail"}
             """#
         #expect(request.json.text == expected.split(separator: "\n").joined())
@@ -199,6 +199,9 @@ struct JobRequestTests {
             (#""kind":"file","name":"a.mp4","dash":true"#, "dash"),
             (#""kind":"file","name":"a.mp4","width":320"#, "width"),
             (#""kind":"file","name":"a.mkv","fragmented":true"#, "fragmented"),
+            (#""kind":"file","name":"a.mkv","preview":true"#, "preview"),
+            (#""kind":"file","name":"a.mp4","fragmented":true,"preview":true"#, "preview"),
+            (#""kind":"hls","name":"a.m3u8","preview":true"#, "preview"),
             (#""kind":"hls","name":"a.m3u8""#, "ladder"),
             (#""kind":"hls","name":"a.m3u8","ladder":[{"height":720},{"height":720}]"#, "ladder/1/height"),
             (#""kind":"hls","name":"a.m3u8","ladder":[{"height":721}]"#, "ladder/0/height"),

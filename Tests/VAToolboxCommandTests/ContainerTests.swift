@@ -54,6 +54,24 @@ import Testing
         #expect(try scratch.data("out.mp4").range(of: .init("moof".utf8)) != nil)
     }
 
+    /// While it grows, it has fragments; what is verified and gets the name has none.
+    @Test func fragmentsUntilTheEndAreGoneThen() throws {
+        let scratch = try Scratch()
+        try scratch.makeClip()
+        try scratch.encode(
+            "clip.mkv",
+            "-o",
+            "out.mp4",
+            "--fragmented-until-end",
+            "--verify",
+            "--keyframe-interval",
+            "10"
+        )
+        #expect(try scratch.decodedFrameCount("out.mp4") == 25)
+        #expect(try scratch.data("out.mp4").range(of: .init("moof".utf8)) == nil)
+        #expect(scratch.names.sorted() == ["clip.mkv", "out.mp4"])
+    }
+
     @Test func subtitlesAndChaptersAreKept() throws {
         let scratch = try Scratch()
         try scratch.makeClip(seconds: 2)

@@ -115,6 +115,12 @@ import Testing
         Case(arguments: ["--codec", "hevc", "--level", "1b"], given: "1b", allowed: "6.2-high"),
         Case(arguments: ["--codec", "hevc", "--format", "h264"], given: "hevc", allowed: "auto, h264"),
         Case(arguments: ["--fragmented", "--format", "mkv"], given: "mkv", allowed: "mp4, mov"),
+        Case(arguments: ["--fragmented-until-end", "--format", "mkv"], given: "mkv", allowed: "mp4, mov"),
+        Case(
+            arguments: ["--fragmented", "--fragmented-until-end"],
+            given: "--fragmented and --fragmented-until-end",
+            allowed: "one of them"
+        ),
     ]
 
     @Test(arguments: wrongValues)

@@ -108,6 +108,7 @@ function makeOutput(form, name, report, errors) {
     if (!form.rungs.length) errors.rungs = "Choose at least one size.";
     output.ladder = RUNGS.filter(height => form.rungs.includes(height)).map(height => ({height}));
   } else if (form.height) Object.assign(video, size(Number(form.height), report));
+  if (output.kind === "file" && /\.(mp4|m4v|mov)$/i.test(output.name)) output.preview = true;
   return output;
 }
 

@@ -14,6 +14,7 @@ struct JobRoutes: Sendable {
         [
             "submitJob": create, "listJobs": list, "getJob": get, "deleteJob": delete, "cancelJob": cancel,
             "retryJob": retry, "getWaitingReason": waiting, "getLog": log, "getFile": file,
+            "getPreview": preview,
         ]
     }
 
@@ -193,6 +194,41 @@ struct JobRoutes: Sendable {
             )
         }
         throw APIError(.notFound, "The job has no such file", field: "path", value: .string(path))
+    }
+
+    func preview(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        let id = try id(context)
+        let name = try context.parameter("name")
+        let record = try await store.job(id)
+        let outputs = try JobRequest.decode(json: Array(record.job.request.utf8), mode: .response).outputs
+        for task in record.tasks {
+            guard case .running(let token) = task.state,
+                JobPlanner.outputs(ofPayload: task.draft.payload).contains(where: { index in
+                    outputs.indices.contains(index) && outputs[index].name == name
+                        && outputs[index].canBePlayedWhileItGrows
+                })
+            else { continue }
+            let open = try await FileWork.run { [service] in
+                try ResultFiles.openUnfinished(name, in: service.data.work(token))
+            }
+            guard let open, open.size > 0 else { return Response(status: .noContent) }
+            var response = try FileResponse.make(
+                open,
+                name: name,
+                type: MediaKind.type(ofName: name),
+                sha256: nil,
+                request: request,
+                isDownload: false
+            )
+            response.headers[.cacheControl] = "no-store"
+            return response
+        }
+        throw APIError(
+            .notFound,
+            "The job writes no such output now that can be played",
+            field: "name",
+            value: .string(name)
+        )
     }
 
     func log(_ request: Request, _ context: ServiceContext) async throws -> Response {

@@ -13,11 +13,14 @@ struct JobView {
         let results = record.tasks.map { TaskResult(text: $0.result) }
         job.waiting = waiting
         job.outputs = outputs(record, job.request) { task, place, count, output in
+            if record.tasks[task].state.isRunning, job.request.outputs[output.index].canBePlayedWhileItGrows {
+                output.playable = Self.url(of: output.name, job.id, in: "preview")
+            }
             guard let result = results[task] else { return }
             let document = result.document(ofOutput: place, of: count)
             output.files = result.files.filter { job.request.outputs[output.index].owns($0.path) }.map { file in
                 var file = file
-                file.url = Self.url(of: file.path, job.id)
+                file.url = Self.url(of: file.path, job.id, in: "files")
                 return file
             }
             output.encoder = Self.encoder(document)
@@ -165,8 +168,8 @@ struct JobView {
         }
     }
 
-    private static func url(of path: String, _ job: String) -> String {
-        "/v1/jobs/\(job)/files/"
+    private static func url(of path: String, _ job: String, in part: String) -> String {
+        "/v1/jobs/\(job)/\(part)/"
             + path.split(separator: "/").map { PercentEncoding.encode(String($0)) }.joined(separator: "/")
     }
 

@@ -4,6 +4,7 @@ internal import CLinux
 internal import Crypto
 internal import Glibc
 internal import HostSystem
+internal import MediaTypes
 internal import NIOCore
 internal import ServiceAPI
 
@@ -45,7 +46,23 @@ enum ResultFiles {
     /// - Parameter path: Relative to the folder.
     /// - Returns: `nil` if there is no such file, or if the path leads elsewhere.
     static func open(_ path: String, in folder: String) throws(FileError) -> OpenFile? {
-        guard isPlain(path) else { return nil }
+        isPlain(path) ? try openBeneath(path, in: folder) : nil
+    }
+
+    /// Opens a file that a program still writes, under its hidden name.
+    ///
+    /// - Parameter name: Its final name.
+    /// - Returns: `nil` if there is no such file.
+    static func openUnfinished(_ name: String, in folder: String) throws(FileError) -> OpenFile? {
+        // While it is rewritten without fragments, there are two.
+        var found: [OpenFile] = []
+        for hidden in (try? Files.names(in: folder)) ?? [] where UnfinishedName.finalName(of: hidden) == name {
+            if let file = try openBeneath(hidden, in: folder) { found.append(file) }
+        }
+        return found.max { $0.size < $1.size }
+    }
+
+    private static func openBeneath(_ path: String, in folder: String) throws(FileError) -> OpenFile? {
         let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw FileError("open", folder) }

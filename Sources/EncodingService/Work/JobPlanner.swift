@@ -162,6 +162,7 @@ enum JobPlanner {
         arguments.add("--audio-rate", audio.sampleRate)
         arguments.add("--audio-loudness", audio.loudness)
         if output.fragmented { arguments.append("--fragmented") }
+        if output.preview { arguments.append("--fragmented-until-end") }
         arguments.add("--segment-duration", output.segmentDuration)
         if output.kind == .hls, output.segmentFormat != .fmp4 {
             arguments.add("--segment-format", output.segmentFormat.rawValue)
@@ -313,6 +314,11 @@ extension OutputKind {
 }
 
 extension Output {
+    /// Whether what is written so far can be played: an index at the end, or in front, would be missing.
+    var canBePlayedWhileItGrows: Bool {
+        kind == .file && (fragmented || preview || !["mp4", "m4v", "mov"].contains(fileExtension))
+    }
+
     /// Whether a file of a task's results is part of this output.
     func owns(_ path: String) -> Bool {
         switch kind {

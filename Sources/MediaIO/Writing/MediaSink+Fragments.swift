@@ -34,22 +34,15 @@ extension MediaSink.Options {
 }
 
 extension MediaSink {
-    /// Rewrites a complete fragmented file as a plain one, if that is wanted.
+    /// Copies a fragmented file, in which everything is written, into a plain one, if that is wanted.
     ///
-    /// - Returns: The plain file, which is not committed yet; or why there is none, and then the fragmented one is as
-    ///   complete as before.
-    /// - Throws: `cancelled` if the output is abandoned.
-    func defragmented() throws(MediaError) -> (OutputFile?, MediaError?) {
-        guard options.isDefragmented, isFragmented, let path = file?.readablePath, let target else { return (nil, nil) }
-        do throws(MediaError) {
-            let plain = try OutputFile(target, abandonment: abandonment)
-            // Without a commit, its file is deleted when it is released.
-            try rewrite(path, as: plain)
-            return (plain, nil)
-        } catch {
-            if abandonment?.isCancelled == true { throw error }
-            return (nil, error)
-        }
+    /// - Returns: The plain file, which is not committed yet: without a commit, it is deleted when it is released.
+    /// - Throws: Why it cannot be written; the fragmented file is as it was.
+    func defragmented() throws(MediaError) -> OutputFile? {
+        guard options.isDefragmented, isFragmented, let path = file?.readablePath, let target else { return nil }
+        let plain = try OutputFile(target, abandonment: abandonment)
+        try rewrite(path, as: plain)
+        return plain
     }
 
     private func rewrite(_ path: String, as plain: OutputFile) throws(MediaError) {

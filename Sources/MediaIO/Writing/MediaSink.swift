@@ -87,6 +87,12 @@ public final class MediaSink {
         public let defragmentationError: MediaError?
         /// The errors of malformed packets that were accepted ahead of their video sample and then omitted.
         public let packetErrors: [MediaError]
+
+        /// What the output lacks of what was asked for, for people.
+        package var omissions: [String] {
+            defragmentationError.map { ["the output is still in fragments, because it could not be rewritten: \($0)"] }
+                ?? []
+        }
     }
 
     /// The container.
@@ -114,7 +120,7 @@ public final class MediaSink {
 
     private(set) var options: Options
     private let log: LogRoute?
-    let file: OutputFile?
+    private(set) var file: OutputFile?
     let target: OutputTarget?
     let abandonment: Cancellation?
     private(set) var contents = ContainerContents()
@@ -133,6 +139,7 @@ public final class MediaSink {
     package private(set) var isOpen = true
     /// Whether everything is written.
     private var isComplete = false
+    private var defragmentationError: MediaError?
 
     /// Opens an output, and performs all checks that need no sample.
     ///
@@ -335,8 +342,8 @@ public final class MediaSink {
         packetEnd = max(packetEnd, limit.map { min($0, end) } ?? end)
     }
 
-    /// Writes everything that is missing, so that the file at ``temporaryPath`` can be read, and then renamed by
-    /// ``finish()``. Nothing can be written afterwards.
+    /// Writes everything that is missing, and defragments the file if that is wanted, so that the file at
+    /// ``temporaryPath`` can be read, and then renamed by ``finish()``. Nothing can be written afterwards.
     ///
     /// - Throws: `malformedData` if nothing was written, or no video sample of a file with video; `inputOutput` if writing
     ///   fails. After an error, no file is left.
@@ -352,6 +359,7 @@ public final class MediaSink {
             }
             try writeWaitingPackets(to: writer, upTo: nil)
             try writer.finish(parameterSetsHaveChanged: video.parameterSetsHaveChanged)
+            try defragment()
             isComplete = true
         } catch {
             abort()
@@ -369,8 +377,7 @@ public final class MediaSink {
         defer { LogRoute.leave(mark) }
         defer { abort() }
         try complete()
-        let (plain, defragmentationError) = try defragmented()
-        let byteCount = try (plain ?? file)?.commit() ?? 0
+        let byteCount = try file?.commit() ?? 0
         return Summary(
             byteCount: byteCount,
             sampleCount: video.count,
@@ -419,6 +426,18 @@ extension MediaSink {
         } catch {
             abort()
             throw error
+        }
+    }
+
+    /// Rewrites a fragmented file as a plain one, if that is wanted. If it cannot be, it stays as it is.
+    private func defragment() throws(MediaError) {
+        do throws(MediaError) {
+            guard let plain = try defragmented() else { return }
+            file?.discard()
+            file = plain
+        } catch {
+            if abandonment?.isCancelled == true { throw error }
+            defragmentationError = error
         }
     }
 

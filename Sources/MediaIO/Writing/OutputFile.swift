@@ -275,7 +275,7 @@ extension OutputFile {
     ) throws(MediaError) -> (path: String, descriptor: Int32) {
         let mode = file.replacedMode ?? 0o666
         for _ in 0..<100 {
-            let name = ".vatoolbox-\(getpid())-\(String(UInt32.random(in: 0...(.max)), radix: 16)).part"
+            let name = UnfinishedName.make(for: file.name)
             let path = file.folder == "/" ? "/\(name)" : "\(file.folder)/\(name)"
             let (descriptor, error) = retryingOnInterrupt { open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
             if descriptor >= 0 {

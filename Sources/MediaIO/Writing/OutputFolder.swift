@@ -33,8 +33,8 @@ package final class OutputFolder: Sendable {
         self.overwrite = overwrite
         parent = Self.parent(of: path)
         for _ in 0..<100 {
-            let name = ".vatoolbox-\(getpid())-\(String(UInt32.random(in: 0...(.max)), radix: 16)).part"
-            let candidate = "\(parent)/\(name)"
+            let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[path.utf8.index(after: $0)...] }
+            let candidate = "\(parent)/\(UnfinishedName.make(for: String(name ?? path[...])))"
             if mkdir(candidate, 0o777) == 0 {
                 temporaryPath = candidate
                 UnfinishedFiles.add(candidate)

@@ -255,6 +255,26 @@ extension Operation {
             errors: [.rangeNotSatisfiable, .gone, .preconditionFailed]
         ),
         Operation(
+            .get,
+            "\(jobPath)/preview/{name}",
+            id: "getPreview",
+            .results,
+            "Reads what is encoded of an output so far: it is neither verified nor published. Its path is in `playable`.",
+            scope: .readJobs,
+            headers: [Header("Range", "The part to send")],
+            responses: [
+                .of([.bytes("*/*")], "The file up to now", headers: previewHeaders),
+                .of(
+                    206,
+                    [.bytes("*/*")],
+                    "A part of the file",
+                    headers: previewHeaders + [Header("Content-Range", "The part")]
+                ),
+                .empty(204, "Nothing is written yet"),
+            ],
+            errors: [.rangeNotSatisfiable]
+        ),
+        Operation(
             .post,
             "/v1/links",
             id: "makeLink",
@@ -272,6 +292,8 @@ extension Operation {
         Header("ETag", "The SHA-256 of the file"), Header("Repr-Digest", "The SHA-256 of the file (RFC 9530)"),
         Header("Accept-Ranges", "bytes"), Header("Content-Disposition", "The file name"),
     ]
+
+    private static let previewHeaders = [Header("Accept-Ranges", "bytes")]
 
     private static let queues: [Operation] =
         [

@@ -42,6 +42,7 @@ package struct PathParameter: Sendable {
         case ("uploads", "name"): ("File name", .text(1...200, .fileName))
         case ("uploads", _): ("ID or file name", .text(1...200, .fileName))
         case ("files", _): ("Path within the results, which may contain slashes", .text(1...1024, .resultPath))
+        case ("preview", _): ("Name of the output", .text(1...200, .fileName))
         case ("errors", _): ("Code of an error or a failure", .text(1...64, .name))
         case ("queues", _): ("Name of the queue", .text(1...64, .name))
         case ("watches", _): ("Name of the watched folder", .text(1...64, .name))

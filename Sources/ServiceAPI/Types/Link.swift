@@ -2,7 +2,7 @@
 
 /// A signed URL to make, with which others can read a result or upload a file without a key.
 public struct LinkRequest: APIObject {
-    /// GET: /v1/jobs/ID/files/PATH; PUT: /v1/uploads/NAME.
+    /// GET: /v1/jobs/ID/files/PATH, /v1/jobs/ID/preview/PATH; PUT: /v1/uploads/NAME.
     public var path = ""
     /// What the URL permits.
     public var method = Method.get
@@ -26,7 +26,7 @@ public struct LinkRequest: APIObject {
             "path",
             \.path,
             in: .text(4...4096, .servicePath),
-            "GET: /v1/jobs/ID/files/PATH; PUT: /v1/uploads/NAME"
+            "GET: /v1/jobs/ID/files/PATH, /v1/jobs/ID/preview/PATH; PUT: /v1/uploads/NAME"
         ),
         .defaulted("method", \.method, "What the URL permits"),
         .defaulted("expiresIn", \.expiresIn, in: .range(1...604_800), "Seconds for which it is valid"),
@@ -34,13 +34,15 @@ public struct LinkRequest: APIObject {
 
     package func validate() throws(APIError) {
         let start = method == .get ? "/v1/jobs/" : "/v1/uploads/"
-        let isSuitable = path.hasPrefix(start) && (method == .put || path.dropFirst(start.count).contains("/files/"))
+        let rest = path.dropFirst(start.count)
+        let isSuitable =
+            path.hasPrefix(start) && (method == .put || rest.contains("/files/") || rest.contains("/preview/"))
         guard isSuitable else {
             throw Self.rejection(
                 "path",
                 "There are no links with the method \(method.rawValue) to this path",
                 value: path.json,
-                allowed: method == .get ? "/v1/jobs/ID/files/PATH" : "/v1/uploads/NAME"
+                allowed: method == .get ? "/v1/jobs/ID/files/PATH, /v1/jobs/ID/preview/PATH" : "/v1/uploads/NAME"
             )
         }
     }

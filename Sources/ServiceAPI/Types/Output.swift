@@ -60,6 +60,8 @@ public struct Output: APIObject {
     public var audio = AudioSettings()
     /// Fragmented MP4 or MOV; file only.
     public var fragmented = false
+    /// Whether an MP4 or MOV can be played while it grows, at `playable`; it is rewritten without fragments at the end.
+    public var preview = false
     /// The variants; hls only, which needs 1 to 12.
     public var ladder: [Rung] = []
     /// Seconds of a segment, 6 by default; hls only.
@@ -91,6 +93,12 @@ public struct Output: APIObject {
         .defaulted("video", \.video, "The video of a file or playlist"),
         .defaulted("audio", \.audio, "The audio of a file or playlist"),
         .defaulted("fragmented", \.fragmented, "Fragmented MP4 or MOV; file only"),
+        .defaulted(
+            "preview",
+            \.preview,
+            "Whether an MP4 or MOV can be played while it grows, at `playable`; it is rewritten without fragments at the "
+                + "end"
+        ),
         .defaulted("ladder", \.ladder, in: .list(0...12), "The variants; hls only, which needs 1 to 12"),
         .optional(
             "segmentDuration",
@@ -198,6 +206,7 @@ extension Output {
             ("audio", audio != AudioSettings(), audio.json, [.file, .hls]),
             ("verifyPSNR", verifyPSNR != nil, verifyPSNR?.json, [.file, .hls]),
             ("fragmented", fragmented, fragmented.json, [.file]),
+            ("preview", preview, preview.json, [.file]),
             ("ladder", !ladder.isEmpty, ladder.json, [.hls]),
             ("segmentDuration", segmentDuration != nil, segmentDuration?.json, [.hls]),
             ("segmentFormat", segmentFormat != .fmp4, segmentFormat.json, [.hls]),
@@ -214,12 +223,16 @@ extension Output {
                 remedies: key.name == "width" ? ["Use `video.width`."] : []
             )
         }
-        if fragmented, !["mp4", "m4v", "mov"].contains(fileExtension) {
+        for (key, isGiven) in [("fragmented", fragmented), ("preview", preview)]
+        where isGiven && !["mp4", "m4v", "mov"].contains(fileExtension) {
+            throw Self.rejection(key, "The file is neither MP4 nor MOV", value: true, allowed: ".mp4, .m4v, .mov")
+        }
+        if fragmented, preview {
             throw Self.rejection(
-                "fragmented",
-                "The file is neither MP4 nor MOV",
+                "preview",
+                "A fragmented file can be played while it grows anyway",
                 value: true,
-                allowed: ".mp4, .m4v, .mov"
+                allowed: "not with fragmented"
             )
         }
         if dash, segmentFormat == .ts {

@@ -96,6 +96,9 @@ struct OutputArguments: ParsableArguments, Sendable {
     @Flag(help: "Write fragmented MP4 or MOV, which can be played while it grows.")
     var fragmented = false
 
+    @Flag(help: "Write MP4 or MOV in fragments while it grows, and rewrite it without them at the end.")
+    var fragmentedUntilEnd = false
+
     @Flag(help: "Overwrite an existing output file.")
     var overwrite = false
 

@@ -97,7 +97,15 @@ extension InputArguments {
 
 extension OutputArguments {
     func options() throws(MediaError) -> MediaSink.Options {
-        try MediaSink.Options(path: output, format: format, isFragmented: fragmented, overwrite: overwrite)
+        if fragmented, fragmentedUntilEnd { throw contradiction("--fragmented", "--fragmented-until-end") }
+        var options = try MediaSink.Options(
+            path: output,
+            format: format,
+            isFragmented: fragmented || fragmentedUntilEnd,
+            overwrite: overwrite
+        )
+        options.isDefragmented = fragmentedUntilEnd
+        return options
     }
 }
 

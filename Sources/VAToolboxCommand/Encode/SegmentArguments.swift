@@ -59,6 +59,7 @@ struct SegmentArguments: ParsableArguments, Sendable {
             )
         }
         if command.output.fragmented { throw contradiction("-o \(path)", "--fragmented") }
+        if command.output.fragmentedUntilEnd { throw contradiction("-o \(path)", "--fragmented-until-end") }
         var stream = StreamOptions(path: path)
         stream.overwrite = command.output.overwrite
         if let duration = try segmentDuration?.value(of: "--segment-duration") {
