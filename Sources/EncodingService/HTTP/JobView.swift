@@ -7,6 +7,9 @@ internal import ServiceAPI
 struct JobView {
     let live: LiveProgress
 
+    /// Requests, and the warnings of results.
+    private static let known = KnownTexts(most: 2000, longest: 16 << 10)
+
     func job(_ record: JobRecord, waiting: ServiceAPI.WaitingReason?) throws(APIError) -> ServiceAPI.Job {
         var job = try properties(record)
         // A result may list thousands of files: each is read once.
@@ -38,8 +41,11 @@ struct JobView {
     func summary(_ record: JobRecord) throws(APIError) -> JobSummary {
         var job = try properties(record)
         job.outputs = outputs(record, job.request) { _, _, _, _ in }
-        job.warnings = record.tasks.compactMap { TaskResult.document(text: $0.result) }
-            .flatMap { Self.warnings(ofResult: $0) }
+        job.warnings = record.tasks.compactMap(\.result).flatMap { text in
+            Self.known.value([String].self, text) {
+                TaskResult.document(text: text).map { Self.warnings(ofResult: $0) } ?? []
+            }
+        }
         return JobSummary(job)
     }
 
@@ -124,7 +130,9 @@ struct JobView {
         job.priority = record.job.priority
         job.share = record.job.share
         job.labels = record.job.labels
-        job.request = try JobRequest.decode(json: Array(record.job.request.utf8), mode: .response)
+        job.request = try Self.known.value(JobRequest.self, record.job.request) { () throws(APIError) in
+            try JobRequest.decode(json: Array(record.job.request.utf8), mode: .response)
+        }
         job.createdAt = Timestamp(record.job.created)
         job.startedAt = record.job.started.map(Timestamp.init)
         job.endedAt = record.job.ended.map(Timestamp.init)

@@ -154,7 +154,10 @@ extension SQLiteJobStore {
         limit: Int
     ) async throws(StoreError) -> [JobRecord] {
         try await read { transaction in
-            try transaction.jobs(filter, before: position, limit: limit).map { try transaction.record(of: $0) }
+            let queues = try transaction.queues()
+            return try transaction.jobs(filter, before: position, limit: limit).map {
+                try transaction.record(of: $0, queues)
+            }
         }
     }
 

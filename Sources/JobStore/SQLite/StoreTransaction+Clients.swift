@@ -11,13 +11,13 @@ extension StoreTransaction {
         _ = try queue(draft.queue)
         var generator = SystemRandomNumberGenerator()
         let id = JobID(at: time, using: &generator)
-        try database.execute(
-            sql: """
-                INSERT INTO jobs (id, queue, priority, share, labels, request, idempotency_key, idempotency_hash,
-                    deadline, retention, state, is_cancel_requested, created, queued)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', 0, ?, ?)
-                """,
-            arguments: [
+        try execute(
+            """
+            INSERT INTO jobs (id, queue, priority, share, labels, request, idempotency_key, idempotency_hash,
+                deadline, retention, state, is_cancel_requested, created, queued)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', 0, ?, ?)
+            """,
+            [
                 id.rawValue, draft.queue, draft.priority, draft.share, try Column.json(draft.labels), draft.request,
                 draft.idempotency?.key, draft.idempotency?.hash, draft.timeLimit.map { time + $0 }?.milliseconds,
                 draft.retention.wholeMilliseconds, time.milliseconds, time.milliseconds,
@@ -25,7 +25,7 @@ extension StoreTransaction {
         )
         let position = database.lastInsertedRowID
         for (name, value) in draft.labels {
-            try database.execute(sql: "INSERT INTO labels VALUES (?, ?, ?)", arguments: [name, value, position])
+            try execute("INSERT INTO labels VALUES (?, ?, ?)", [name, value, position])
         }
         for (index, task) in draft.tasks.enumerated() {
             try insert(JobTask(TaskID(job: id, index: index), task, at: time), of: position, draft)
@@ -37,7 +37,7 @@ extension StoreTransaction {
     private func known(_ idempotency: JobDraft.Idempotency?) throws -> Job? {
         guard let idempotency else { return nil }
         let sql = "SELECT * FROM jobs WHERE idempotency_key = ?"
-        guard let row = try Row.fetchOne(database, sql: sql, arguments: [idempotency.key]) else { return nil }
+        guard let row = try row(sql, [idempotency.key]) else { return nil }
         guard row["idempotency_hash"] == idempotency.hash else {
             throw StoreError(
                 .idempotencyConflict,
@@ -50,13 +50,13 @@ extension StoreTransaction {
 
     private func insert(_ task: JobTask, of position: Int64, _ draft: JobDraft) throws {
         let state = task.state.columns
-        try database.execute(
-            sql: """
-                INSERT INTO tasks (job, number, kind, payload, dependencies, demand, cost, retries, state, ready_from,
-                    failures, losses, queue, priority, share)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?)
-                """,
-            arguments: [
+        try execute(
+            """
+            INSERT INTO tasks (job, number, kind, payload, dependencies, demand, cost, retries, state, ready_from,
+                failures, losses, queue, priority, share)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?)
+            """,
+            [
                 position, task.id.index, task.draft.kind, task.draft.payload,
                 try Column.json(task.draft.dependencies), try number(of: task.draft.demand), task.draft.cost,
                 try Column.json(task.draft.retries), state.name, state.from, draft.queue, draft.priority, draft.share,
@@ -68,28 +68,28 @@ extension StoreTransaction {
     private func number(of demand: Demand) throws -> Int64 {
         // A set has no order of its own.
         let text = try Column.json(SortedDemand(demand))
-        try database.execute(sql: "INSERT OR IGNORE INTO demands (demand) VALUES (?)", arguments: [text])
+        try execute("INSERT OR IGNORE INTO demands (demand) VALUES (?)", [text])
         let sql = "SELECT number FROM demands WHERE demand = ?"
-        guard let number = try Int64.fetchOne(database, sql: sql, arguments: [text]) else {
+        guard let number = try value(Int64.self, sql, [text]) else {
             throw Column.damaged("demand", text)
         }
         return number
     }
 
-    func record(of job: Job) throws -> JobRecord {
+    /// - Parameter queues: All queues, if they are known.
+    func record(of job: Job, _ queues: [QueueSettings]? = nil) throws -> JobRecord {
         let entry = try entry(job)
         let sql = """
             SELECT attempts.*, leases.ends, leases.progress AS lease_progress
             FROM attempts LEFT JOIN leases ON leases.token = attempts.token
             WHERE attempts.job = ? ORDER BY attempts.token
             """
-        let statement = try database.cachedStatement(sql: sql)
-        let attempts = try Row.fetchAll(statement, arguments: [job.position]).map { try Attempt(row: $0, of: job.id) }
+        let attempts = try rows(sql, [job.position]).map { try Attempt(row: $0, of: job.id) }
         return JobRecord(
             job: job,
             tasks: entry.progression.tasks,
             attempts: attempts,
-            waiting: try reasonForWaiting(entry)
+            waiting: try reasonForWaiting(entry, queues)
         )
     }
 
@@ -113,7 +113,7 @@ extension StoreTransaction {
         let restriction = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
         arguments += [limit]
         let sql = "SELECT * FROM jobs \(restriction) ORDER BY position DESC LIMIT ?"
-        return try Row.fetchAll(database, sql: sql, arguments: arguments).map(Job.init(row:))
+        return try rows(sql, arguments).map(Job.init(row:))
     }
 
     func cancel(_ id: JobID) throws -> Job {
@@ -130,9 +130,9 @@ extension StoreTransaction {
                 allowed: "\(JobState.failed.rawValue), \(JobState.cancelled.rawValue)"
             )
         }
-        try database.execute(
-            sql: "UPDATE jobs SET queued = ?, deadline = NULL WHERE position = ?",
-            arguments: [time.milliseconds, known.position]
+        try execute(
+            "UPDATE jobs SET queued = ?, deadline = NULL WHERE position = ?",
+            [time.milliseconds, known.position]
         )
         return try change(try entry(try job(id))) { $0.retry(at: time) }
     }
@@ -147,7 +147,7 @@ extension StoreTransaction {
                 allowed: JobState.allCases.filter(\.isFinal).map(\.rawValue).joined(separator: ", ")
             )
         }
-        try database.execute(sql: "DELETE FROM jobs WHERE position = ?", arguments: [known.position])
+        try execute("DELETE FROM jobs WHERE position = ?", [known.position])
     }
 
     func events(after number: Int64, of id: JobID?, limit: Int) throws -> [JobEvent] {
@@ -159,14 +159,14 @@ extension StoreTransaction {
             WHERE number > ? \(restriction) ORDER BY number LIMIT ?
             """
         let arguments: StatementArguments = position.map { [number, $0, limit] } ?? [number, limit]
-        return try Row.fetchAll(database, sql: sql, arguments: arguments).map(JobEvent.init(row:))
+        return try rows(sql, arguments).map(JobEvent.init(row:))
     }
 
     func lastEventNumber() throws -> Int64 {
-        try Int64.fetchOne(database, sql: "SELECT MAX(number) FROM events") ?? 0
+        try value(Int64.self, "SELECT MAX(number) FROM events") ?? 0
     }
 
-    private func reasonForWaiting(_ entry: Entry) throws -> WaitingReason? {
+    private func reasonForWaiting(_ entry: Entry, _ queues: [QueueSettings]?) throws -> WaitingReason? {
         let waiting = entry.progression.tasks.compactMap { task -> (from: StoreTime, demand: Demand)? in
             if case .ready(let from) = task.state { (from, task.draft.demand) } else { nil }
         }
@@ -174,7 +174,10 @@ extension StoreTransaction {
             let next = waiting.min(by: { $0.from < $1.from })
         else { return nil }
         if next.from > time { return .pause(until: next.from) }
-        let queue = try queue(entry.job.queue)
+        let queues = try queues ?? self.queues()
+        guard let queue = queues.first(where: { $0.name == entry.job.queue }) else {
+            throw StoreError(.damaged, "a job has no queue", given: entry.job.queue)
+        }
         if queue.isPaused { return .queuePaused }
         if !queue.isOpen(at: time) { return .queueClosed }
         if let most = queue.mostRunning, try running(in: queue.name) >= most { return .queueFull(most: most) }
@@ -182,18 +185,18 @@ extension StoreTransaction {
             SELECT COUNT(*) FROM tasks
             WHERE state = 'ready' AND queue = ? AND ready_from <= ? AND (priority > ? OR (priority = ? AND job < ?))
             """
-        let before = try queues().filter { $0.isOpen(at: time) }.reduce(0) { count, queue in
+        let before = try queues.filter { $0.isOpen(at: time) }.reduce(0) { count, queue in
             let arguments: StatementArguments = [
                 queue.name, time.milliseconds, entry.job.priority, entry.job.priority, entry.job.position,
             ]
-            return count + (try Int.fetchOne(database, sql: sql, arguments: arguments) ?? 0)
+            return count + (try value(Int.self, sql, arguments) ?? 0)
         }
         return .worker(tasksBefore: before, next.demand)
     }
 
     func running(in queue: String) throws -> Int {
         let sql = "SELECT COUNT(*) FROM tasks WHERE queue = ? AND state = 'running'"
-        return try Int.fetchOne(database, sql: sql, arguments: [queue]) ?? 0
+        return try value(Int.self, sql, [queue]) ?? 0
     }
 }
 
@@ -214,7 +217,7 @@ extension StoreTransaction {
     func queueStatuses() throws -> [QueueStatus] {
         try queues().map { settings in
             let sql = "SELECT COUNT(*) FROM tasks WHERE queue = ? AND state = 'ready'"
-            let ready = try Int.fetchOne(database, sql: sql, arguments: [settings.name]) ?? 0
+            let ready = try value(Int.self, sql, [settings.name]) ?? 0
             return QueueStatus(settings: settings, ready: ready, running: try running(in: settings.name))
         }
     }
@@ -222,13 +225,13 @@ extension StoreTransaction {
     func setQueue(_ settings: QueueSettings) throws {
         try settings.validate()
         if let hop = settings.hop { _ = try queue(hop.queue) }
-        try database.execute(
-            sql: """
-                INSERT INTO queues VALUES (?, ?, ?, ?, ?, ?)
-                ON CONFLICT (name) DO UPDATE SET is_paused = excluded.is_paused, most_running = excluded.most_running,
-                    windows = excluded.windows, hop = excluded.hop, weights = excluded.weights
-                """,
-            arguments: [
+        try execute(
+            """
+            INSERT INTO queues VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (name) DO UPDATE SET is_paused = excluded.is_paused, most_running = excluded.most_running,
+                windows = excluded.windows, hop = excluded.hop, weights = excluded.weights
+            """,
+            [
                 settings.name, settings.isPaused, settings.mostRunning, try Column.json(settings.windows),
                 try settings.hop.map(Column.json), try Column.json(settings.weights),
             ]
@@ -238,14 +241,14 @@ extension StoreTransaction {
     func removeQueue(_ name: String) throws {
         _ = try queue(name)
         let sql = "SELECT COUNT(*) FROM jobs WHERE queue = ?"
-        let jobs = try Int.fetchOne(database, sql: sql, arguments: [name]) ?? 0
+        let jobs = try value(Int.self, sql, [name]) ?? 0
         let hopping = try queues().filter { $0.hop?.queue == name }.map(\.name)
         let obstacle =
             name == QueueSettings.defaultName
             ? "it always exists"
             : jobs > 0 ? "\(jobs) jobs are in it" : hopping.first.map { "jobs hop to it from \($0)" }
         if let obstacle { throw StoreError(.invalidState, "the queue cannot be removed: \(obstacle)", given: name) }
-        try database.execute(sql: "DELETE FROM queues WHERE name = ?", arguments: [name])
-        try database.execute(sql: "DELETE FROM shares WHERE queue = ?", arguments: [name])
+        try execute("DELETE FROM queues WHERE name = ?", [name])
+        try execute("DELETE FROM shares WHERE queue = ?", [name])
     }
 }

@@ -35,7 +35,7 @@ extension StoreTransaction {
             SELECT priority, share, demand, MIN(job) AS job FROM tasks
             WHERE state = 'ready' AND queue = ? AND ready_from <= ? GROUP BY priority, share, demand
             """
-        return try Row.fetchAll(database, sql: sql, arguments: [queue, time.milliseconds]).map { row in
+        return try rows(sql, [queue, time.milliseconds]).map { row in
             ClaimGroup(
                 key: FairShares.Key(queue: queue, share: row["share"]),
                 priority: row["priority"],
@@ -46,11 +46,11 @@ extension StoreTransaction {
     }
 
     private func fairShares(_ priority: Int) throws -> FairShares {
-        let rows = try Row.fetchAll(database, sql: "SELECT * FROM shares WHERE priority = ?", arguments: [priority])
-        let present = try Double.fetchOne(
-            database,
-            sql: "SELECT present FROM turns WHERE priority = ?",
-            arguments: [priority]
+        let rows = try rows("SELECT * FROM shares WHERE priority = ?", [priority])
+        let present = try value(
+            Double.self,
+            "SELECT present FROM turns WHERE priority = ?",
+            [priority]
         )
         var entries: [FairShares.Key: FairShares.Entry] = [:]
         for row in rows {
@@ -63,20 +63,20 @@ extension StoreTransaction {
     private func write(_ shares: FairShares, _ priority: Int) throws {
         let known = try fairShares(priority)
         for key in known.entries.keys where shares.entries[key] == nil {
-            try database.execute(
-                sql: "DELETE FROM shares WHERE priority = ? AND queue = ? AND share = ?",
-                arguments: [priority, key.queue, key.share]
+            try execute(
+                "DELETE FROM shares WHERE priority = ? AND queue = ? AND share = ?",
+                [priority, key.queue, key.share]
             )
         }
         for (key, entry) in shares.entries where known.entries[key] != entry {
-            try database.execute(
-                sql: "INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?, ?)",
-                arguments: [priority, key.queue, key.share, entry.time, entry.isWaiting]
+            try execute(
+                "INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?, ?)",
+                [priority, key.queue, key.share, entry.time, entry.isWaiting]
             )
         }
-        try database.execute(
-            sql: "INSERT OR REPLACE INTO turns VALUES (?, ?)",
-            arguments: [priority, shares.present]
+        try execute(
+            "INSERT OR REPLACE INTO turns VALUES (?, ?)",
+            [priority, shares.present]
         )
     }
 
@@ -87,27 +87,27 @@ extension StoreTransaction {
             SELECT MIN(number) FROM tasks WHERE state = 'ready' AND job = ? AND demand = ? AND ready_from <= ?
             """
         let arguments: StatementArguments = [group.position, group.demand, time.milliseconds]
-        guard let index = try Int.fetchOne(database, sql: sql, arguments: arguments) else {
+        guard let index = try value(Int.self, sql, arguments) else {
             throw StoreError(.damaged, "a task that was ready is not there", given: entry.job.id.rawValue)
         }
-        try database.execute(
-            sql: "INSERT INTO attempts (job, task, worker, started) VALUES (?, ?, ?, ?)",
-            arguments: [group.position, index, request.worker, time.milliseconds]
+        try execute(
+            "INSERT INTO attempts (job, task, worker, started) VALUES (?, ?, ?, ?)",
+            [group.position, index, request.worker, time.milliseconds]
         )
         let token = AttemptToken(rawValue: database.lastInsertedRowID)
-        try database.execute(
-            sql: "INSERT INTO leases (token, job, task, worker, ends) VALUES (?, ?, ?, ?, ?)",
-            arguments: [
+        try execute(
+            "INSERT INTO leases (token, job, task, worker, ends) VALUES (?, ?, ?, ?, ?)",
+            [
                 token.rawValue, group.position, index, request.worker, (time + request.lease).milliseconds,
             ]
         )
         try note("started", request.worker, of: group.position, task: index, token)
         try change(entry) { $0.start(index, token) }
         let task = entry.progression.tasks[index]
-        let count = try Int.fetchOne(
-            database,
-            sql: "SELECT COUNT(*) FROM attempts WHERE job = ? AND task = ?",
-            arguments: [group.position, index]
+        let count = try value(
+            Int.self,
+            "SELECT COUNT(*) FROM attempts WHERE job = ? AND task = ?",
+            [group.position, index]
         )
         var results: [Int: String] = [:]
         for dependency in task.draft.dependencies { results[dependency] = entry.progression.tasks[dependency].result }
@@ -128,9 +128,9 @@ extension StoreTransaction {
         for heartbeat in heartbeats {
             let token = heartbeat.token
             // A lease that has ended and was not taken away goes on.
-            try database.execute(
-                sql: "UPDATE leases SET ends = MAX(ends, ?), progress = COALESCE(?, progress) WHERE token = ?",
-                arguments: [(time + lease).milliseconds, heartbeat.progress, token.rawValue]
+            try execute(
+                "UPDATE leases SET ends = MAX(ends, ?), progress = COALESCE(?, progress) WHERE token = ?",
+                [(time + lease).milliseconds, heartbeat.progress, token.rawValue]
             )
             guard database.changesCount > 0 else {
                 renewals[token] = .isLost
@@ -140,7 +140,7 @@ extension StoreTransaction {
                 SELECT is_cancel_requested OR failure IS NOT NULL FROM jobs
                 WHERE position = (SELECT job FROM leases WHERE token = ?)
                 """
-            let isEnding = try Bool.fetchOne(database, sql: sql, arguments: [token.rawValue]) ?? true
+            let isEnding = try value(Bool.self, sql, [token.rawValue]) ?? true
             renewals[token] = isEnding ? .isCancelled : .continues
         }
         return renewals
@@ -180,9 +180,9 @@ extension StoreTransaction {
         let lease = try unpublished(token)
         let entry = try entry(at: lease.position)
         guard !entry.progression.isEnding else { throw StoreError.ending(entry.job.id) }
-        try database.execute(
-            sql: "UPDATE leases SET result = ?, intent = ? WHERE token = ?",
-            arguments: [result, intent, token.rawValue]
+        try execute(
+            "UPDATE leases SET result = ?, intent = ? WHERE token = ?",
+            [result, intent, token.rawValue]
         )
     }
 
@@ -194,9 +194,9 @@ extension StoreTransaction {
         let lease = try present(token)
         let entry = try entry(at: lease.position)
         guard !entry.progression.isEnding else {
-            try database.execute(
-                sql: "UPDATE leases SET result = NULL, intent = NULL WHERE token = ?",
-                arguments: [token.rawValue]
+            try execute(
+                "UPDATE leases SET result = NULL, intent = NULL WHERE token = ?",
+                [token.rawValue]
             )
             return StoreError.ending(entry.job.id)
         }
@@ -215,7 +215,7 @@ extension StoreTransaction {
 
     func releaseAll(ofWorkersNamed prefix: String) throws -> Int {
         let sql = "SELECT token FROM leases WHERE substr(worker, 1, length(?)) = ? AND intent IS NULL"
-        let tokens = try Int64.fetchAll(database, sql: sql, arguments: [prefix, prefix]).map(AttemptToken.init)
+        let tokens = try values(Int64.self, sql, [prefix, prefix]).map(AttemptToken.init)
         for token in tokens { try end(token, .released) }
         return tokens.count
     }
@@ -225,7 +225,7 @@ extension StoreTransaction {
             SELECT leases.*, jobs.id FROM leases JOIN jobs ON jobs.position = leases.job
             WHERE intent IS NOT NULL ORDER BY token
             """
-        return try Row.fetchAll(database, sql: sql).map { row in
+        return try rows(sql).map { row in
             let identifier: String = row["id"]
             guard let id = JobID(rawValue: identifier) else { throw Column.damaged("ID of a job", identifier) }
             return UnsettledAttempt(
@@ -244,7 +244,7 @@ extension StoreTransaction {
             throw StoreError(.staleAttempt, "the attempt has not begun to publish", given: "\(token.rawValue)")
         }
         let sql = "SELECT result FROM leases WHERE token = ?"
-        let result = try String.fetchOne(database, sql: sql, arguments: [token.rawValue])
+        let result = try value(String.self, sql, [token.rawValue])
         try end(token, lease, wasPublished ? .succeeded : .released, result: wasPublished ? result : nil)
     }
 }
@@ -255,12 +255,12 @@ extension StoreTransaction {
     func tend() throws -> UpkeepReport {
         var report = UpkeepReport()
         let lost = "SELECT token FROM leases WHERE ends < ? AND intent IS NULL ORDER BY token"
-        report.lost = try Int64.fetchAll(database, sql: lost, arguments: [time.milliseconds]).map(AttemptToken.init)
+        report.lost = try values(Int64.self, lost, [time.milliseconds]).map(AttemptToken.init)
         for token in report.lost { try end(token, .lost) }
         let late = """
             SELECT * FROM jobs WHERE deadline < ? AND ended IS NULL AND failure IS NULL AND NOT is_cancel_requested
             """
-        for row in try Row.fetchAll(database, sql: late, arguments: [time.milliseconds]) {
+        for row in try rows(late, [time.milliseconds]) {
             let job = try Job(row: row)
             try change(try entry(job)) {
                 $0.fail(Failure(code: "time-limit-exceeded", message: "the time limit has passed", isRetriable: false))
@@ -272,12 +272,12 @@ extension StoreTransaction {
             report.moved += try move(from: queue.name, hop)
         }
         let expired = "SELECT id FROM jobs WHERE ended IS NOT NULL AND ended + retention < ? LIMIT 100"
-        report.expired = try String.fetchAll(database, sql: expired, arguments: [time.milliseconds])
+        report.expired = try values(String.self, expired, [time.milliseconds])
             .compactMap(JobID.init(rawValue:))
         try forgetIdleShares()
-        try database.execute(
-            sql: "INSERT OR REPLACE INTO properties VALUES ('time', ?)",
-            arguments: [time.milliseconds]
+        try execute(
+            "INSERT OR REPLACE INTO properties VALUES ('time', ?)",
+            [time.milliseconds]
         )
         return report
     }
@@ -285,15 +285,15 @@ extension StoreTransaction {
     private func move(from queue: String, _ hop: QueueSettings.Hop) throws -> [JobID] {
         let limit = time + .milliseconds(Int64(-hop.after * 1000))
         let sql = "SELECT * FROM jobs WHERE queue = ? AND state = 'waiting' AND queued < ?"
-        let jobs = try Row.fetchAll(database, sql: sql, arguments: [queue, limit.milliseconds]).map(Job.init(row:))
+        let jobs = try rows(sql, [queue, limit.milliseconds]).map(Job.init(row:))
         for job in jobs {
-            try database.execute(
-                sql: "UPDATE jobs SET queue = ?, queued = ? WHERE position = ?",
-                arguments: [hop.queue, time.milliseconds, job.position]
+            try execute(
+                "UPDATE jobs SET queue = ?, queued = ? WHERE position = ?",
+                [hop.queue, time.milliseconds, job.position]
             )
-            try database.execute(
-                sql: "UPDATE tasks SET queue = ? WHERE job = ?",
-                arguments: [hop.queue, job.position]
+            try execute(
+                "UPDATE tasks SET queue = ? WHERE job = ?",
+                [hop.queue, job.position]
             )
             try note("moved", hop.queue, of: job.position)
         }
@@ -303,8 +303,8 @@ extension StoreTransaction {
     /// Removes the times of priorities in which nothing waits, so that they never grow beyond what a number can hold.
     private func forgetIdleShares() throws {
         let idle = "priority NOT IN (SELECT DISTINCT priority FROM tasks WHERE state = 'ready')"
-        try database.execute(sql: "DELETE FROM shares WHERE \(idle)")
-        try database.execute(sql: "DELETE FROM turns WHERE \(idle)")
+        try execute("DELETE FROM shares WHERE \(idle)")
+        try execute("DELETE FROM turns WHERE \(idle)")
     }
 }
 

@@ -15,17 +15,46 @@ struct StoreTransaction {
         var progression: JobProgression
     }
 
+    // MARK: Statements, which each connection compiles once
+
+    func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
+        try Row.fetchAll(try database.cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    func row(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
+        try Row.fetchOne(try database.cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    func values<Value: DatabaseValueConvertible>(
+        _ type: Value.Type,
+        _ sql: String,
+        _ arguments: StatementArguments = []
+    ) throws -> [Value] {
+        try Value.fetchAll(try database.cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    func value<Value: DatabaseValueConvertible>(
+        _ type: Value.Type,
+        _ sql: String,
+        _ arguments: StatementArguments = []
+    ) throws -> Value? {
+        try Value.fetchOne(try database.cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
+        try database.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
     // MARK: Reading
 
     func job(_ id: JobID) throws -> Job {
-        let row = try Row.fetchOne(database, sql: "SELECT * FROM jobs WHERE id = ?", arguments: [id.rawValue])
+        let row = try row("SELECT * FROM jobs WHERE id = ?", [id.rawValue])
         guard let row else { throw StoreError(.notFound, "there is no such job", given: id.rawValue) }
         return try Job(row: row)
     }
 
     func entry(_ job: Job) throws -> Entry {
-        let statement = try database.cachedStatement(sql: "SELECT * FROM tasks WHERE job = ? ORDER BY number")
-        let tasks = try Row.fetchAll(statement, arguments: [job.position]).map { row in
+        let tasks = try rows("SELECT * FROM tasks WHERE job = ? ORDER BY number", [job.position]).map { row in
             try JobTask(row: row, of: job.id, try demand(row["demand"]))
         }
         return Entry(
@@ -39,7 +68,7 @@ struct StoreTransaction {
     }
 
     func entry(at position: Int64) throws -> Entry {
-        let row = try Row.fetchOne(database, sql: "SELECT * FROM jobs WHERE position = ?", arguments: [position])
+        let row = try row("SELECT * FROM jobs WHERE position = ?", [position])
         guard let row else { throw StoreError(.damaged, "a task has no job", given: "\(position)") }
         return try entry(try Job(row: row))
     }
@@ -48,7 +77,7 @@ struct StoreTransaction {
     func demand(_ number: Int64) throws -> Demand {
         try demands.demand(number) {
             let sql = "SELECT demand FROM demands WHERE number = ?"
-            guard let text = try String.fetchOne(database, sql: sql, arguments: [number]) else {
+            guard let text = try value(String.self, sql, [number]) else {
                 throw Column.damaged("demand", "\(number)")
             }
             return try Column.value(Demand.self, text)
@@ -56,13 +85,13 @@ struct StoreTransaction {
     }
 
     func queue(_ name: String) throws -> QueueSettings {
-        let row = try Row.fetchOne(database, sql: "SELECT * FROM queues WHERE name = ?", arguments: [name])
+        let row = try row("SELECT * FROM queues WHERE name = ?", [name])
         guard let row else { throw StoreError(.notFound, "there is no such queue", given: name) }
         return try QueueSettings(row: row)
     }
 
     func queues() throws -> [QueueSettings] {
-        try Row.fetchAll(database, sql: "SELECT * FROM queues ORDER BY name").map(QueueSettings.init(row:))
+        try rows("SELECT * FROM queues ORDER BY name").map(QueueSettings.init(row:))
     }
 
     /// The lease of an attempt.
@@ -74,7 +103,7 @@ struct StoreTransaction {
 
     func lease(_ token: AttemptToken) throws -> Lease? {
         let sql = "SELECT job, task, intent FROM leases WHERE token = ?"
-        return try Row.fetchOne(database, sql: sql, arguments: [token.rawValue]).map { row in
+        return try row(sql, [token.rawValue]).map { row in
             Lease(position: row["job"], task: row["task"], intent: row["intent"])
         }
     }
@@ -96,12 +125,12 @@ struct StoreTransaction {
         job.ended = job.state.isFinal ? (entry.job.ended ?? time) : nil
         if job.state == .waiting, entry.job.state != .waiting { job.queued = time }
         guard job != entry.job else { return job }
-        try database.execute(
-            sql: """
-                UPDATE jobs SET state = ?, is_cancel_requested = ?, failure = ?, queued = ?, started = ?, ended = ?
-                WHERE position = ?
-                """,
-            arguments: [
+        try execute(
+            """
+            UPDATE jobs SET state = ?, is_cancel_requested = ?, failure = ?, queued = ?, started = ?, ended = ?
+            WHERE position = ?
+            """,
+            [
                 job.state.rawValue, job.isCancelRequested, try job.failure.json, job.queued.milliseconds,
                 job.started?.milliseconds, job.ended?.milliseconds, job.position,
             ]
@@ -113,12 +142,12 @@ struct StoreTransaction {
 
     private func write(_ task: JobTask, of position: Int64) throws {
         let state = task.state.columns
-        try database.execute(
-            sql: """
-                UPDATE tasks SET state = ?, ready_from = ?, token = ?, failures = ?, losses = ?, result = ?, failure = ?
-                WHERE job = ? AND number = ?
-                """,
-            arguments: [
+        try execute(
+            """
+            UPDATE tasks SET state = ?, ready_from = ?, token = ?, failures = ?, losses = ?, result = ?, failure = ?
+            WHERE job = ? AND number = ?
+            """,
+            [
                 state.name, state.from, state.token, task.failures, task.losses, task.result, try task.failure.json,
                 position, task.id.index,
             ]
@@ -136,15 +165,15 @@ struct StoreTransaction {
         of entry: Entry? = nil
     ) throws {
         let (name, failure) = try outcome.columns
-        try database.execute(
-            sql: """
-                UPDATE attempts SET ended = ?, outcome = ?, failure = ?,
-                    progress = (SELECT progress FROM leases WHERE leases.token = attempts.token)
-                WHERE token = ?
-                """,
-            arguments: [time.milliseconds, name, failure, token.rawValue]
+        try execute(
+            """
+            UPDATE attempts SET ended = ?, outcome = ?, failure = ?,
+                progress = (SELECT progress FROM leases WHERE leases.token = attempts.token)
+            WHERE token = ?
+            """,
+            [time.milliseconds, name, failure, token.rawValue]
         )
-        try database.execute(sql: "DELETE FROM leases WHERE token = ?", arguments: [token.rawValue])
+        try execute("DELETE FROM leases WHERE token = ?", [token.rawValue])
         try note("ended", name, of: lease.position, task: lease.task, token, failure: failure)
         try change(try entry ?? self.entry(at: lease.position)) {
             $0.end(lease.task, outcome, result: result, at: time, jitter: .random(in: 0..<1))
@@ -160,9 +189,9 @@ struct StoreTransaction {
         _ token: AttemptToken? = nil,
         failure: String? = nil
     ) throws {
-        try database.execute(
-            sql: "INSERT INTO events (job, time, kind, task, token, value, failure) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            arguments: [position, time.milliseconds, kind, task, token?.rawValue, value, failure]
+        try execute(
+            "INSERT INTO events (job, time, kind, task, token, value, failure) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [position, time.milliseconds, kind, task, token?.rawValue, value, failure]
         )
     }
 }

@@ -12,13 +12,17 @@ enum Column {
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    static func value<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> Value {
-        do {
-            return try JSONDecoder().decode(type, from: Data(text.utf8))
-        } catch {
-            throw StoreError(.damaged, "a value in the store cannot be read", given: String(text.prefix(200)))
+    static func value<Value: Decodable & Sendable>(_ type: Value.Type, _ text: String) throws -> Value {
+        try known.value(type, text) {
+            do {
+                return try JSONDecoder().decode(type, from: Data(text.utf8))
+            } catch {
+                throw StoreError(.damaged, "a value in the store cannot be read", given: String(text.prefix(200)))
+            }
         }
     }
+
+    private static let known = KnownTexts(most: 10_000, longest: 200)
 
     static func damaged(_ what: String, _ given: String) -> StoreError {
         StoreError(.damaged, "the store has an unknown \(what)", given: given)
