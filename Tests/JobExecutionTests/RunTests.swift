@@ -173,6 +173,17 @@ import Testing
         #expect(String(decoding: result.output, as: UTF8.self) == "\(min(Int(own) + niceness, 19))\n")
     }
 
+    /// The kernel lets those without rights change it once in a tenth of a second.
+    @Test(.enabled(if: geteuid() == 0 && access("/proc/self/autogroup", F_OK) == 0))
+    func theirSessionIsNicerThanTheService() async throws {
+        let command = bench.script("read -r text < /proc/self/autogroup; echo $text") {
+            $0.output = .captured(limit: 100)
+            $0.limits.niceness = 7
+        }
+        let result = try await bench.host.run(command)
+        #expect(String(decoding: result.output, as: UTF8.self).hasSuffix(" nice 7\n"), "\(result)")
+    }
+
     @Test func processesAreCounted() async throws {
         let mark = "100\(UInt32.random(in: 1_000...9_999))"
         let script = "n=0; while [ $n -lt 30 ]; do setsid sleep \(mark) & n=$((n + 1)); done; wait"

@@ -100,7 +100,7 @@ class JobTests(unittest.TestCase):
         encoders = until(lambda: [pid for pid, line in service.children().items() if "vatoolbox encode " in line
                                   and " confine " not in line], "a process works")
         self.assertEqual([niceness(pid) for pid in encoders],
-                         [min(niceness(service.process.pid) + 5, 19)] * len(encoders))
+                         [min(niceness(service.process.pid) + 10, 19)] * len(encoders))
         self.assertEqual(service.post(f"/v1/jobs/{job}/cancel").status, 200)
         ended = service.wait(job)
         self.assertEqual(ended["state"], "cancelled")

@@ -46,7 +46,7 @@ package struct ServiceSettings: Sendable, Hashable {
     /// The memory that a task may take, in bytes; 0 for no limit.
     package var taskMemory = 0
     /// By how much the nice value of tasks and streams is above the service's.
-    package var niceness = 5
+    package var niceness = 10
     /// How long tasks may go on after SIGTERM, in seconds.
     package var drainTimeout = 3600.0
     /// The largest upload in bytes.

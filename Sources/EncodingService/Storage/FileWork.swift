@@ -8,7 +8,7 @@ internal import Synchronization
 enum FileWork {
     /// Runs a call to its end, even if the calling task is cancelled: cleaning up is most needed then.
     static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await WaitingThreads(.singleton).run(body)
+        try await WaitingThreads.dataFolder.run(body)
     }
 }
 
@@ -16,14 +16,14 @@ enum FileWork {
 struct WaitingThreads: Sendable {
     private let pool: NIOThreadPool
 
-    fileprivate init(_ pool: NIOThreadPool) { self.pool = pool }
-
     /// - Parameter count: How many calls may wait at the same time.
     init(count: Int) {
         pool = NIOThreadPool(numberOfThreads: count)
         pool.start()
     }
 
+    /// Work on the data folder: some calls wait until the disk has written, and most must not wait for these.
+    static let dataFolder = WaitingThreads(count: 8)
     /// Look-ups of host names.
     static let names = WaitingThreads(count: 4)
     /// Work on media roots, which may be on a network file system.

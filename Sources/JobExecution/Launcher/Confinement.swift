@@ -124,6 +124,14 @@ struct Launcher {
         let priority = getpriority(process, id_t(host))
         // The kernel reduces larger values to 19.
         if errno == 0 { _ = setpriority(process, 0, priority + Int32(clamping: request.niceness)) }
+        // Where the kernel schedules sessions as groups (sched(7), autogroup), values count within a session only, and
+        // this program has one of its own.
+        guard request.niceness > 0 else { return }
+        let group = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC)
+        guard group >= 0 else { return }
+        let text = "\(min(request.niceness, 19))"
+        _ = text.withCString { write(group, $0, strlen($0)) }
+        close(group)
     }
 
     private func tell(_ limitation: String) {
