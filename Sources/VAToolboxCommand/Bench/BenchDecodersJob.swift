@@ -50,6 +50,8 @@ final class BenchDecodersJob: Sendable {
 extension BenchmarkProgress: RunProgress {
     func line(elapsed: Double, width: Int) -> String { line(told: 0, elapsed: elapsed, width: width) }
 
+    var hasBegun: Bool { done > 0 }
+
     var members: JSON.KeyValuePairs {
         ["phase": .string(activity), "done": .integer(done), "total": .integer(total)]
     }

@@ -42,6 +42,8 @@ extension DecodeProgress: RunProgress {
         return String(parts.joined(separator: "  ").prefix(max(width, 0)))
     }
 
+    var hasBegun: Bool { time > .zero }
+
     var members: JSON.KeyValuePairs {
         [
             "time": .number(time.seconds), "expectedDuration": JSON(expectedDuration?.seconds),

@@ -109,9 +109,18 @@ final class FileJob: Sendable {
         let start = clock.now
         let reader = file.map { file in
             Task {
+                var hasBegun = false
+                var pauses = 0
                 while !Task.isCancelled {
-                    file.write(progress().document(elapsed: (clock.now - start).seconds))
-                    try? await clock.sleep(for: .milliseconds(500))
+                    let now = progress()
+                    // Twice a second, and once when something is done for the first time.
+                    if pauses % 10 == 0 || now.hasBegun && !hasBegun {
+                        file.write(now.document(elapsed: (clock.now - start).seconds))
+                        (hasBegun, pauses) = (hasBegun || now.hasBegun, 0)
+                    }
+                    let count = hasBegun ? 10 : 1
+                    try? await clock.sleep(for: .milliseconds(50 * count))
+                    pauses += count
                 }
                 // The last state, whatever the work has come to.
                 file.write(progress().document(elapsed: (clock.now - start).seconds))

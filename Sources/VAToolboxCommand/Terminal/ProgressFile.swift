@@ -84,6 +84,9 @@ protocol RunProgress: Sendable {
     /// - Parameter elapsed: The seconds since the run began.
     func line(elapsed: Double, width: Int) -> String
 
+    /// Whether something is done.
+    var hasBegun: Bool { get }
+
     /// What programs are told; docs/command.md describes every key.
     var members: JSON.KeyValuePairs { get }
 }

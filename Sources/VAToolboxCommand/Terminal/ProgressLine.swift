@@ -91,6 +91,8 @@ extension TranscodeProgress: RunProgress {
         ProgressLine(progress: self, elapsed: elapsed).text(width: width)
     }
 
+    var hasBegun: Bool { framesOut > 0 }
+
     var members: JSON.KeyValuePairs {
         if framesIn == 0, let search {
             return [

@@ -36,6 +36,8 @@ extension ThumbnailProgress: RunProgress {
         return String(parts.joined(separator: "  ").prefix(max(width, 0)))
     }
 
+    var hasBegun: Bool { time > .zero }
+
     var members: JSON.KeyValuePairs {
         [
             "time": .number(time.seconds), "thumbnails": .integer(thumbnails),
