@@ -55,6 +55,8 @@ class Client(threading.Thread):
         self.service, self.numbers, self.attempts = service, numbers, attempts
         self.dice = random.Random(seed)
         self.findings, self.jobs, self.interruptions = [], {}, 0
+        #: The encoders of the outputs, as the jobs tell them.
+        self.encoders = []
 
     def run(self):
         while True:
@@ -151,6 +153,7 @@ class Client(threading.Thread):
         if (count := [attempt.get("outcome") for attempt in job["attempts"]].count("succeeded")) != 1:
             self.findings.append(f"job {number} has {count} attempts that have succeeded")
         for output in job["outputs"]:
+            self.encoders.append(output["encoder"])
             file = output["files"][0]
             answer = self.patiently(lambda: self.download(file), "a result is downloaded")
             path = self.service.folder / f"{identifier}-{output['name']}"
@@ -236,21 +239,21 @@ class Chaos:
         self.service, self.jobs, self.dice = service, jobs, random.Random(seed)
         self.numbers = list(range(jobs))[::-1]
         self.clients = [Client(service, self.numbers, f"{seed} {index}", attempts) for index in range(clients)]
-        self.kills = {}
+        self.events = {}
 
     def run(self, misfortune, kills):
         """Lets a misfortune happen until it has happened often enough, or nothing is left to do, and judges the end.
 
-        `misfortune` gets the service and the dice, and returns the name of what it has killed, or `None`."""
+        `misfortune` gets the service and the dice, and returns what has happened, or `None`."""
         for seconds in (1, 2, 3):
             chaos_clip(seconds)
         for client in self.clients:
             client.start()
         while any(client.is_alive() for client in self.clients):
             # The last jobs are spared: the pause before another attempt doubles with each failure.
-            if sum(self.kills.values()) < kills and self.numbers:
+            if sum(self.events.values()) < kills and self.numbers:
                 if name := misfortune(self.service, self.dice):
-                    self.kills[name] = self.kills.get(name, 0) + 1
+                    self.events[name] = self.events.get(name, 0) + 1
             else:
                 time.sleep(0.1)
         return self.findings()
@@ -258,6 +261,10 @@ class Chaos:
     @property
     def interruptions(self):
         return sum(client.interruptions for client in self.clients)
+
+    @property
+    def encoders(self):
+        return [encoder for client in self.clients for encoder in client.encoders]
 
     def findings(self):
         found = [finding for client in self.clients for finding in client.findings]
@@ -281,7 +288,37 @@ def kill_service(service, dice):
     time.sleep(dice.uniform(0.02, 2.5))
     service.kill()
     service.start()
-    return "services"
+    return "services killed"
+
+
+def kill_helper(service, dice):
+    """Ends a process that has a GPU's driver."""
+    time.sleep(dice.uniform(0.02, 0.5))
+    found = helpers(service.data)
+    if not found:
+        return None
+    try:
+        os.kill(dice.choice(sorted(found)), signal.SIGKILL)
+    except ProcessLookupError:
+        return None
+    return "helpers killed"
+
+
+#: By how many seconds the clock is wrong after a jump. Not more than a day lies between two of these that are ahead, after
+#: which uploads expire.
+OFFSETS = [-400 * 86_400, -86_400, -3600, -60, -1, 0, 1, 60, 3600, 11 * 3600]
+
+
+def jump_clock(service, dice):
+    """Sets the clock of a service that has the clock of `jumping_clock`. One in four times, it is killed, too."""
+    time.sleep(dice.uniform(0.1, 1.0))
+    clock = service.folder / "clock"
+    (service.folder / "clock.new").write_text(str(dice.choice(OFFSETS)))
+    os.replace(service.folder / "clock.new", clock)
+    if dice.random() < 0.25:
+        kill_service(service, dice)
+        return "clocks set and services killed"
+    return "clocks set"
 
 
 def kill_worker(service, dice):
@@ -296,4 +333,4 @@ def kill_worker(service, dice):
         os.kill(dice.choice(sorted(found[kind])), signal.SIGKILL)
     except ProcessLookupError:
         return None
-    return kind
+    return f"{kind} killed"

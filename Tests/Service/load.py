@@ -9,6 +9,7 @@ import csv
 import datetime
 import http.client
 import json
+import multiprocessing
 import os
 import pathlib
 import statistics
@@ -18,7 +19,7 @@ import time
 
 from rig import PROGRAMS, Service, clip, digest, file_output, probe, until
 
-SECONDS, RATE = 2, 25
+RATE = 25
 #: Weights of the shares.
 WEIGHTS = {"one": 1, "two": 2, "four": 4}
 CLIENTS, STREAMS = 20, 8
@@ -55,20 +56,67 @@ class Recorder:
             writer.writerows(self.rows)
 
 
+def call(host, port, connection):
+    """Sends the requests of 20 clients that look every other second, over one connection.
+
+    It is a process of its own: the threads of this one wait for each other. Gets the jobs over `connection`, and
+    sends what it has measured when it gets `None`."""
+    client, jobs, rows = http.client.HTTPConnection(host, port, timeout=60), [], []
+    while True:
+        if connection.poll(0.1):
+            jobs = connection.recv()
+            if jobs is None:
+                connection.send(rows)
+                return
+        paths = {"list of jobs": "/v1/jobs?limit=50", "capabilities": "/v1/capabilities", "status": "/v1/status"}
+        if jobs:
+            paths["job"] = f"/v1/jobs/{jobs[len(rows) * 7 % len(jobs)]}"
+        name = sorted(paths)[len(rows) % len(paths)]
+        begin = time.monotonic()
+        client.request("GET", paths[name])
+        answer = client.getresponse()
+        answer.read()
+        rows.append((time.time(), name, answer.status, (time.monotonic() - begin) * 1000))
+
+
+class Caller:
+    """The process that calls."""
+
+    def __init__(self, service):
+        self.connection, other = multiprocessing.Pipe()
+        context = multiprocessing.get_context("spawn")
+        self.process = context.Process(target=call, args=(service.host, service.port, other), daemon=True)
+        self.process.start()
+        other.close()
+
+    def tell(self, jobs):
+        self.connection.send(jobs)
+
+    def end(self):
+        """Returns the rows."""
+        try:
+            self.connection.send(None)
+            return self.connection.recv()
+        except (EOFError, OSError) as error:
+            raise AssertionError(f"the caller has ended with {self.process.exitcode}") from error
+        finally:
+            self.process.join()
+
+
 class Observer:
     """Threads that watch a service until they are ended."""
 
     def __init__(self, service):
         self.service, self.ended, self.threads = service, threading.Event(), []
+        self.caller = Caller(service)
         self.events = Recorder("arrived", "number", "type", "job", "time", "data")
         self.calls = Recorder("time", "operation", "status", "milliseconds")
         self.memory = Recorder("time", "resident_bytes", "threads", "open_files")
         self.ages = Recorder("time", "job", "seconds")
         self.failures = []
-        self.jobs = []
 
     def __enter__(self):
-        for work in (self.follow, self.ask, self.weigh, self.watch_progress):
+        for work in (self.follow, self.weigh, self.watch_progress):
             thread = threading.Thread(target=self.guard, args=(work,), daemon=True)
             thread.start()
             self.threads.append(thread)
@@ -78,6 +126,8 @@ class Observer:
         self.ended.set()
         for thread in self.threads:
             thread.join()
+        for row in self.caller.end():
+            self.calls.add(*row)
 
     def guard(self, work):
         try:
@@ -103,22 +153,6 @@ class Observer:
                                 json.dumps(event["data"]))
         connection.close()
 
-    def ask(self):
-        """Sends the requests of dashboards and clients, about 30 a second, over one connection."""
-        connection, count = self.connect(), 0
-        while not self.ended.wait(0.03):
-            paths = {"list of jobs": "/v1/jobs?limit=50", "capabilities": "/v1/capabilities", "status": "/v1/status"}
-            if self.jobs:
-                paths["job"] = f"/v1/jobs/{self.jobs[count * 7 % len(self.jobs)]}"
-            name = sorted(paths)[count % len(paths)]
-            begin = time.monotonic()
-            connection.request("GET", paths[name])
-            answer = connection.getresponse()
-            answer.read()
-            self.calls.add(time.time(), name, answer.status, (time.monotonic() - begin) * 1000)
-            count += 1
-        connection.close()
-
     def weigh(self):
         """Measures the memory of the service."""
         place = pathlib.Path(f"/proc/{self.service.process.pid}")
@@ -130,7 +164,7 @@ class Observer:
     def watch_progress(self):
         """Asks what runs, and how old its progress is."""
         connection = self.connect()
-        while not self.ended.wait(0.2):
+        while not self.ended.wait(0.5):
             connection.request("GET", "/v1/jobs?state=running&limit=20")
             answer = connection.getresponse()
             now, jobs = time.time(), json.loads(answer.read())["jobs"]
@@ -150,14 +184,15 @@ def processor_seconds(pid):
 class Load:
     """One run. `findings` are what was wrong."""
 
-    def __init__(self, jobs, streams_each):
-        self.count, self.streams_each = jobs, streams_each
+    def __init__(self, jobs, streams_each, seconds=10, size="640x360"):
+        self.count, self.streams_each, self.seconds_each, self.size = jobs, streams_each, seconds, size
         self.findings, self.shares, self.digests = [], {}, {}
 
     def run(self, folder):
         """Returns the aims as (what, aim, measured, whether it is met), and puts raw data into a folder."""
-        source = clip("load.mp4", seconds=SECONDS, size="320x180", rate=RATE)
-        live = clip("load.ts", seconds=SECONDS, size="320x180", rate=RATE)
+        film = {"seconds": self.seconds_each, "size": self.size, "rate": RATE}
+        source = clip(f"load-{self.seconds_each}-{self.size}.mp4", **film)
+        live = clip(f"load-{self.seconds_each}-{self.size}.ts", **film)
         with Service("--workers-count", "2", "--streams-count", str(STREAMS), "--disk-reserve", "0") as service:
             service.request("PUT", "/v1/queues/load", {"paused": True, "weights": WEIGHTS})
             upload = service.upload(source)["id"]
@@ -166,7 +201,8 @@ class Load:
             processors = processor_seconds(service.process.pid)
             with Observer(service) as observer:
                 begin = time.monotonic()
-                observer.jobs = self.submit(service, upload)
+                jobs = self.submit(service, upload)
+                observer.caller.tell(jobs)
                 service.post("/v1/queues/load/resume")
                 streams = self.stream(service, live)
                 self.wait_for_the_end(service)
@@ -176,7 +212,8 @@ class Load:
             self.findings += observer.failures
             ended = processor_seconds(service.process.pid)
             own, children = (after - before for after, before in zip(ended, processors))
-            self.check_results(service, observer.jobs)
+            self.check_results(service, jobs)
+            self.check_streams(service)
             self.write(folder, observer)
             self.check_shares(observer)
             self.check_memory(observer)
@@ -206,23 +243,26 @@ class Load:
         return file_output(f"film-{number}.mp4", preset="veryfast")
 
     def stream(self, service, source):
-        """Sends streams, so many at a time, one after another; returns what will be wrong with each row of them."""
+        """Sends streams, so many at a time, one after another; returns what will have failed in each row of them."""
         def work(row):
             found = []
             for number in range(self.streams_each):
-                target = service.folder / f"stream-{row}-{number}.ts"
+                target = self.stream_file(service, row, number)
                 command = ["curl", "-sS", "--fail-with-body", "--max-time", "600", "-X", "POST", "-T", str(source),
                            f"{service.url}/v1/encode?codec=h264&format=ts", "-o", str(target)]
                 done = subprocess.run(command, capture_output=True, text=True)
-                frames = self.frames(target) if done.returncode == 0 else done.stderr
-                if frames != SECONDS * RATE:
-                    found.append(f"stream {row}.{number}: {frames}")
+                if done.returncode != 0:
+                    found.append(f"stream {row}.{number}: {done.stderr}")
             return found
 
         pool = concurrent.futures.ThreadPoolExecutor(STREAMS)
         rows = [pool.submit(work, row) for row in range(STREAMS)]
         pool.shutdown(wait=False)
         return rows
+
+    @staticmethod
+    def stream_file(service, row, number):
+        return service.folder / f"stream-{row}-{number}.ts"
 
     @staticmethod
     def wait_for_the_end(service):
@@ -251,9 +291,16 @@ class Load:
             path = service.file(identifier, file["path"])
             if digest(path) != file["sha256"]:
                 self.findings.append(f"job {identifier}: the digest of {file['path']} differs")
-            if (frames := self.frames(path)) != SECONDS * RATE:
+            if (frames := self.frames(path)) != self.seconds_each * RATE:
                 self.findings.append(f"job {identifier}: {frames} frames")
             path.unlink()
+
+    def check_streams(self, service):
+        for row in range(STREAMS):
+            for number in range(self.streams_each):
+                target = self.stream_file(service, row, number)
+                if target.exists() and (frames := self.frames(target)) != self.seconds_each * RATE:
+                    self.findings.append(f"stream {row}.{number}: {frames} frames")
 
     def check_shares(self, observer):
         """Of the claims while all shares have tasks, each share has the part of its weight."""
