@@ -17,7 +17,7 @@ import subprocess
 import threading
 import time
 
-from rig import PROGRAMS, Service, clip, digest, file_output, probe, until
+from rig import PATIENCE, PROGRAMS, Service, clip, digest, file_output, probe
 
 RATE = 25
 #: Weights of the shares.
@@ -205,7 +205,7 @@ class Load:
                 observer.caller.tell(jobs)
                 service.post("/v1/queues/load/resume")
                 streams = self.stream(service, live)
-                self.wait_for_the_end(service)
+                self.wait_for_the_end(service, observer)
                 for one in streams:
                     self.findings += one.result()
                 self.seconds = time.monotonic() - begin
@@ -265,14 +265,17 @@ class Load:
         return service.folder / f"stream-{row}-{number}.ts"
 
     @staticmethod
-    def wait_for_the_end(service):
-        """Waits as long as jobs end."""
-        def left():
+    def wait_for_the_end(service, observer):
+        """Waits as long as jobs end, without asking so often that it is a load of its own."""
+        left, ended = float("inf"), time.monotonic()
+        while left:
             queue = service.get("/v1/queues/load").json
-            return queue["waiting"] + queue["running"]
-
-        while (before := left()) > 0:
-            until(lambda: left() < before, "another job ends")
+            now = queue["waiting"] + queue["running"]
+            if now < left:
+                left, ended = now, time.monotonic()
+            elif time.monotonic() - ended > PATIENCE:
+                raise AssertionError(f"no job has ended in {PATIENCE} s, {left} are left")
+            observer.ended.wait(0.5)
 
     # What came of it
 
