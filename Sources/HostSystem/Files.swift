@@ -30,7 +30,7 @@ package enum Files {
     /// Makes a folder and those above it.
     package static func makeFolder(_ path: String, mode: mode_t = 0o700) throws(FileError) {
         guard mkdir(path, mode) != 0, errno != EEXIST else { return }
-        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+        guard errno == ENOENT, let slash = lastSlash(of: path), slash != path.startIndex else {
             throw FileError("mkdir", path)
         }
         try makeFolder(String(path[..<slash]), mode: mode)
@@ -182,8 +182,16 @@ package enum Files {
 
     /// The folder that a path is in.
     package static func folder(of path: String) -> String {
-        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        lastSlash(of: path).map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
+
+    /// The name at the end of a path.
+    package static func name(of path: String) -> String {
+        lastSlash(of: path).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+    }
+
+    /// By bytes: a slash and a combining character after it are one `Character`.
+    private static func lastSlash(of path: String) -> String.Index? { path.utf8.lastIndex(of: UInt8(ascii: "/")) }
 
     /// The free bytes for this user and all bytes of the file system of a path.
     package static func space(_ path: String) throws(FileError) -> (free: Int64, total: Int64) {

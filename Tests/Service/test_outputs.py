@@ -53,7 +53,7 @@ class GoodOutputTests(unittest.TestCase):
     def test_outputs_of_all_kinds_are_published(self):
         hls = {"kind": "hls", "video": {"preset": "ultrafast", "codec": "h264"}}
         outputs = [
-            file_output("a.mp4"), file_output("a.mov"), file_output("a.mkv"), file_output("a.ts"),
+            file_output("a.mp4"), file_output("\u0303.mp4"), file_output("a.mov"), file_output("a.mkv"), file_output("a.ts"),
             file_output("a.h264"), file_output("a.h265", codec="hevc"), file_output("b.mp4") | {"fragmented": True},
             file_output("c.mp4", bFrames=3, keyFrameInterval=0.4), file_output("d.ts", bFrames=2, codec="hevc"),
             file_output("e.mp4", frameRate="30000/1001"), file_output("e.mkv", frameRate="10"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import HTTPTypes
+internal import HostSystem
 internal import Hummingbird
 internal import JobStore
 internal import NIOCore
@@ -183,10 +184,9 @@ struct JobRoutes: Sendable {
             guard let open = try await FileWork.run({ try ResultFiles.open(path, in: folder) }) else {
                 throw APIError(.gone, "The file is not there any more", field: "path", value: .string(path))
             }
-            let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
             return try FileResponse.make(
                 open,
-                name: name,
+                name: Files.name(of: path),
                 type: file.type,
                 sha256: file.sha256,
                 request: request,

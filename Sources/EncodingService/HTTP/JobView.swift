@@ -178,7 +178,7 @@ struct JobView {
 
     private static func url(of path: String, _ job: String, in part: String) -> String {
         "/v1/jobs/\(job)/\(part)/"
-            + path.split(separator: "/").map { PercentEncoding.encode(String($0)) }.joined(separator: "/")
+            + path.unicodeScalars.split(separator: "/").map { PercentEncoding.encode(String($0)) }.joined(separator: "/")
     }
 
     private func attempt(of attempt: Attempt, _ result: TaskResult?) -> AttemptInfo {

@@ -144,13 +144,13 @@ struct InputResolver: Sendable {
             APIError(.notFound, reason, field: "/input/path", value: .string(text), allowed: allowed)
         }
         let names = roots.keys.sorted().map { "\($0)/…" }.joined(separator: ", ")
-        guard let slash = text.firstIndex(of: "/"), let root = roots[String(text[..<slash])] else {
+        guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")), let root = roots[String(text[..<slash])] else {
             throw refused(
                 "There is no such media root",
                 names.isEmpty ? "no path: the service has no media roots" : names
             )
         }
-        let path = String(text[text.index(after: slash)...])
+        let path = String(text[text.utf8.index(after: slash)...])
         guard !path.isEmpty, !path.utf8.contains(0) else { throw refused("The path names no \(kind)", names) }
         let folder = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { throw FileError("open", root) }

@@ -86,8 +86,8 @@ enum ResultFiles {
     /// Whether a path has only names that may be shown: not hidden, and without `.` and `..`.
     static func isPlain(_ path: String) -> Bool {
         !path.isEmpty && !path.utf8.contains(0)
-            && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
-                !$0.isEmpty && !$0.hasPrefix(".")
+            && path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
+                !$0.isEmpty && $0.first != UInt8(ascii: ".")
             }
     }
 
@@ -104,7 +104,7 @@ enum ResultFiles {
     private static func visit(_ folder: String, prefix: String, into files: inout [ResultFile]) throws {
         for name in try Files.names(in: folder) {
             let path = "\(folder)/\(name)"
-            guard !name.hasPrefix("."), let status = try Files.status(path) else {
+            guard name.utf8.first != UInt8(ascii: "."), let status = try Files.status(path) else {
                 throw FileError("readdir", path, status: EPERM)
             }
             if status.isFolder {

@@ -37,7 +37,7 @@ struct FolderScan: Sendable {
 
     /// Whether a name can be part of a request: it is not hidden, has no control characters, and is UTF-8.
     private static func isPlain(_ name: String) -> Bool {
-        !name.hasPrefix(".")
+        name.utf8.first != UInt8(ascii: ".")
             && !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F || $0 == "\u{FFFD}" }
     }
 

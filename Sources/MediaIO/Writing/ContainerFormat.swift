@@ -185,9 +185,9 @@ public enum ContainerFormat: String, Sendable, Hashable, CaseIterable {
 
     /// Returns the text after the last dot of the last path component, in lower case.
     private static func pathExtension(_ path: String) -> String? {
-        guard let name = path.split(separator: "/", omittingEmptySubsequences: false).last,
+        guard let name = path.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).last,
             let dot = name.lastIndex(of: "."), dot > name.startIndex
         else { return nil }
-        return name[name.index(after: dot)...].lowercased()
+        return String(name[name.index(after: dot)...]).lowercased()
     }
 }

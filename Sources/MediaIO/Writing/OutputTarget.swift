@@ -129,12 +129,13 @@ enum OutputTarget: Equatable {
         overwrite: Bool,
         replacedMode: mode_t?
     ) throws(MediaError) -> RegularFile {
-        let slash = path.lastIndex(of: "/")
-        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        // By bytes: a slash and a combining character after it are one `Character`.
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let name = slash.map { String(path[path.utf8.index(after: $0)...]) } ?? path
         guard !name.isEmpty else {
             throw MediaError(.invalidArgument, "the output is a folder", given: path, allowed: "the path of a file")
         }
-        let folder = slash.map { String(path[...$0]) } ?? "."
+        let folder = slash.map { String(path[..<path.utf8.index(after: $0)]) } ?? "."
         guard let resolved = realpath(folder, nil) else {
             let error = errno
             guard error == ENOENT || error == ENOTDIR else {
