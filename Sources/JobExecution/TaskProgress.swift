@@ -19,8 +19,10 @@ package struct TaskProgress: Sendable, Hashable {
     package var expectedFrames: Int?
     /// The pictures that were written.
     package var framesOut: Int?
-    /// The bytes that were written.
+    /// The bytes that were encoded.
     package var bytes: Int?
+    /// The bytes that were written to files, in all passes.
+    package var written: Int?
     /// The seconds since the process began.
     package var elapsed: Double?
 
@@ -33,6 +35,7 @@ package struct TaskProgress: Sendable, Hashable {
         expectedFrames: Int? = nil,
         framesOut: Int? = nil,
         bytes: Int? = nil,
+        written: Int? = nil,
         elapsed: Double? = nil
     ) {
         self.phase = phase
@@ -42,6 +45,7 @@ package struct TaskProgress: Sendable, Hashable {
         self.expectedFrames = expectedFrames
         self.framesOut = framesOut
         self.bytes = bytes
+        self.written = written
         self.elapsed = elapsed
     }
 
@@ -56,10 +60,11 @@ package struct TaskProgress: Sendable, Hashable {
             expectedFrames: fields.expectedFrames,
             framesOut: fields.framesOut,
             bytes: fields.bytes,
+            written: fields.written,
             elapsed: fields.elapsed
         )
         let numbers = [time, expectedDuration, elapsed].compactMap(\.self)
-        let counts = [framesIn, expectedFrames, framesOut, bytes].compactMap(\.self)
+        let counts = [framesIn, expectedFrames, framesOut, bytes, written].compactMap(\.self)
         guard numbers.allSatisfy({ $0.isFinite && $0 >= 0 }), counts.allSatisfy({ $0 >= 0 }) else { return nil }
     }
 
@@ -80,6 +85,7 @@ package struct TaskProgress: Sendable, Hashable {
         var expectedFrames: Int?
         var framesOut: Int?
         var bytes: Int?
+        var written: Int?
         var elapsed: Double?
     }
 }

@@ -90,6 +90,8 @@ actor MediaReader {
 /// Writes a sink on a dedicated thread.
 actor MediaWriter {
     private let executor = ThreadExecutor(name: "vt-writer")
+    /// What is written, while it is written.
+    nonisolated let written = WrittenBytes()
     private var sink: (any OutputSink)?
     /// Whether ``write(_:_:note:)`` has ended because the output is to be encoded again.
     private(set) var hasRefusedChange = false
@@ -177,6 +179,7 @@ actor MediaWriter {
         if !contents.metadata.isEmpty, case .refused(let reason) = try sink.setMetadata(contents.metadata) {
             tracks.refusals.append("metadata: \(reason)")
         }
+        (sink as? MediaSink)?.writtenBytes = written
         self.sink = sink
         return tracks
     }

@@ -99,7 +99,11 @@ actor OutputPipeline {
         pace = context.isPaced ? Pace() : nil
     }
 
-    nonisolated var progress: TranscodeProgress { state.withLock { $0 } }
+    nonisolated var progress: TranscodeProgress {
+        var progress = state.withLock { $0 }
+        progress.bytesWritten = writer.written.count
+        return progress
+    }
 
     /// Ends every wait for other processes, from any thread.
     nonisolated func abandon() { abandonment.cancel() }

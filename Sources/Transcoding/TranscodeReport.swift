@@ -12,6 +12,9 @@ public struct TranscodeProgress: Sendable, Hashable {
     public var framesOut = 0
     /// The number of bytes of video that were written.
     public var bytesOut = 0
+    /// The number of bytes of the file that were written, in all passes: it advances while a file is completed. 0 for
+    /// presentations.
+    public var bytesWritten: Int64 = 0
     /// The time up to which the loudness of the input was measured, in the pass before the first frame; `nil` without such
     /// a pass.
     public var measuredTime: MediaTime?

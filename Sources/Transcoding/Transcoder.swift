@@ -113,6 +113,7 @@ public final class Transcoder: Sendable {
         if let second = second.withLock({ $0 }) { return second.progress }
         let all = progressOfOutputs
         var progress = all.max { $0.framesIn < $1.framesIn } ?? TranscodeProgress()
+        progress.bytesWritten = all.reduce(0) { $0 + $1.bytesWritten }
         let verified = all.compactMap { $0.verifiedTime?.seconds }
         if !verified.isEmpty {
             let mean = verified.reduce(0, +) / Double(all.count)

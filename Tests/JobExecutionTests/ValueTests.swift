@@ -108,6 +108,8 @@ import Testing
     @Test(arguments: [
         [], ["--"], ["/bin/sh"], ["--read", "--", "/bin/sh"], ["--unknown", "x", "--", "/bin/sh"],
         ["--memory", "0", "--", "/bin/sh"], ["--memory", "-1", "--", "/bin/sh"], ["--memory", "x", "--", "/bin/sh"],
+        ["--nice", "20", "--", "/bin/sh"], ["--nice", "2147483647", "--", "/bin/sh"],
+        ["--nice", "-1", "--", "/bin/sh"],
     ])
     func otherArgumentsAreErrors(arguments: [String]) {
         let error = #expect(throws: MediaError.self) { try LaunchRequest(arguments) }

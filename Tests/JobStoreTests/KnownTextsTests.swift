@@ -23,6 +23,13 @@ import Testing
         #expect(count == 5)
     }
 
+    @Test func textsOfOtherNormalFormsAreOthers() {
+        let known = KnownTexts(most: 10, longest: 10)
+        for text in ["\u{E9}", "e\u{301}", "K", "\u{212A}"] {
+            #expect(known.value([UInt8].self, text) { Array(text.utf8) } == Array(text.utf8))
+        }
+    }
+
     @Test func failuresAreNotKept() {
         let known = KnownTexts(most: 10, longest: 10)
         #expect(throws: Wrong.self) { try known.value(Int.self, "1") { throw Wrong() } }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Clients that finish their work whatever happens to the service, what happens to it, and the judge of the end."""
 
+import email.utils
 import http.client
 import os
 import pathlib
@@ -9,7 +10,7 @@ import signal
 import threading
 import time
 
-from rig import PATIENCE, clip, digest, digest_header, file_output, probe
+from rig import PATIENCE, clip, digest, digest_header, file_output, probe, until
 
 #: What a client may see of a service that was killed: the request has had its effect, or not.
 GONE = (OSError, http.client.HTTPException)
@@ -315,6 +316,13 @@ def jump_clock(service, dice):
     clock = service.folder / "clock"
     (service.folder / "clock.new").write_text(str(dice.choice(OFFSETS)))
     os.replace(service.folder / "clock.new", clock)
+    offset = int(clock.read_text())
+
+    def is_set():
+        date = email.utils.parsedate_to_datetime(service.get("/healthz").headers["date"]).timestamp()
+        return abs(date - time.time() - offset) < 5
+
+    until(is_set, f"the service has a clock that is {offset} s ahead")
     if dice.random() < 0.25:
         kill_service(service, dice)
         return "clocks set and services killed"

@@ -3,9 +3,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import unittest
 
+import chaos
 from rig import PROGRAMS, Service, clip, digest, digest_header, file_output, frame_hashes, probe, slow_output, until
 
 
@@ -281,12 +283,20 @@ class JobTests(unittest.TestCase):
             return [line.split(",")[-1].strip() for line in text.splitlines() if line and line[0] != "#"]
 
         found = [until(lambda: frames(f"{base}/{name}"), f"{name} has pictures") for name in ("a.mp4", "b.ts")]
+        # It must not end while its preview is looked at.
+        encoders = chaos.workers(service.data)
+        for encoder in encoders:
+            os.kill(encoder, signal.SIGSTOP)
         headers = service.get(f"{base}/a.mp4").headers
         self.assertEqual((headers["content-type"], headers["cache-control"]), ("video/mp4", "no-store"))
         part = service.get(f"{base}/a.mp4", Range="bytes=4-7")
         self.assertEqual((part.status, part.body), (206, b"ftyp"))
         link = service.post("/v1/links", {"path": f"{base}/a.mp4"}).json["url"]
         self.assertEqual(service.get(link).status, 200)
+        self.assertEqual(service.get(f"{base}/a.mp4", Range="bytes=4-7", **{"If-Range": headers["etag"]}).status, 206)
+        self.assertEqual(service.get(f"{base}/a.mp4", Range="bytes=4-7", **{"If-Range": '"other"'}).status, 200)
+        for encoder in encoders:
+            os.kill(encoder, signal.SIGCONT)
         ended = service.wait(job)
         self.assertEqual(ended["state"], "succeeded", ended)
         self.assertEqual(playable(), [None] * 3)

@@ -10,24 +10,26 @@ internal import ServiceAPI
 enum FileResponse {
     /// Makes an answer.
     ///
-    /// - Parameter sha256: The digest of the file, in hexadecimal digits, which never changes.
+    /// - Parameters:
+    ///   - sha256: The digest of the file, in hexadecimal digits, if it never changes.
+    ///   - tag: The entity tag of one that does.
     static func make(
         _ file: OpenFile,
         name: String,
         type: String,
         sha256: String?,
+        tag: String? = nil,
         request: Request,
         isDownload: Bool
     ) throws(APIError) -> Response {
         var headers: HTTPFields = [.contentType: type, .acceptRanges: "bytes"]
         headers[.cacheControl] = "private, no-cache"
-        let tag = sha256.map { "\"\($0)\"" }
-        if let tag, let sha256 {
-            headers[.eTag] = tag
-            if let bytes = Digest.bytes(sha256) { headers[.reprDigest] = "sha-256=:\(Base64.text(bytes)):" }
-        }
+        let tag = sha256.map { "\"\($0)\"" } ?? tag
+        headers[.eTag] = tag
+        if let bytes = sha256.flatMap(Digest.bytes) { headers[.reprDigest] = "sha-256=:\(Base64.text(bytes)):" }
         if isDownload { headers[.contentDisposition] = "attachment; filename*=UTF-8''\(PercentEncoding.encode(name))" }
-        if let tag, let known = request.headers[.ifNoneMatch], matches(known, tag) {
+        // One that grows is never the one that the client has.
+        if sha256 != nil, let tag, let known = request.headers[.ifNoneMatch], matches(known, tag) {
             return Response(status: .notModified, headers: headers)
         }
         let range = try range(request, size: file.size, tag: tag)

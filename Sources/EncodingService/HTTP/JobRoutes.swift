@@ -202,7 +202,7 @@ struct JobRoutes: Sendable {
         let record = try await store.job(id)
         let outputs = try JobRequest.decode(json: Array(record.job.request.utf8), mode: .response).outputs
         for task in record.tasks {
-            guard case .running(let token) = task.state,
+            guard case .running(let token) = task.state, task.draft.kind == JobPlanner.encodingKind,
                 JobPlanner.outputs(ofPayload: task.draft.payload).contains(where: { index in
                     outputs.indices.contains(index) && outputs[index].name == name
                         && outputs[index].canBePlayedWhileItGrows
@@ -211,12 +211,13 @@ struct JobRoutes: Sendable {
             let open = try await FileWork.run { [service] in
                 try ResultFiles.openUnfinished(name, in: service.data.work(token))
             }
-            guard let open, open.size > 0 else { return Response(status: .noContent) }
+            guard let open else { return Response(status: .noContent) }
             var response = try FileResponse.make(
                 open,
                 name: name,
                 type: MediaKind.type(ofName: name),
                 sha256: nil,
+                tag: open.growingTag,
                 request: request,
                 isDownload: false
             )

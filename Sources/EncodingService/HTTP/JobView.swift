@@ -16,7 +16,9 @@ struct JobView {
         let results = record.tasks.map { TaskResult(text: $0.result) }
         job.waiting = waiting
         job.outputs = outputs(record, job.request) { task, place, count, output in
-            if record.tasks[task].state.isRunning, job.request.outputs[output.index].canBePlayedWhileItGrows {
+            if record.tasks[task].state.isRunning, record.tasks[task].draft.kind == JobPlanner.encodingKind,
+                job.request.outputs[output.index].canBePlayedWhileItGrows
+            {
                 output.playable = Self.url(of: output.name, job.id, in: "preview")
             }
             guard let result = results[task] else { return }
@@ -177,8 +179,8 @@ struct JobView {
     }
 
     private static func url(of path: String, _ job: String, in part: String) -> String {
-        "/v1/jobs/\(job)/\(part)/"
-            + path.unicodeScalars.split(separator: "/").map { PercentEncoding.encode(String($0)) }.joined(separator: "/")
+        let names = path.unicodeScalars.split(separator: "/").map { PercentEncoding.encode(String($0)) }
+        return "/v1/jobs/\(job)/\(part)/" + names.joined(separator: "/")
     }
 
     private func attempt(of attempt: Attempt, _ result: TaskResult?) -> AttemptInfo {

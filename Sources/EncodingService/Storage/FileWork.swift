@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
@@ -23,7 +24,7 @@ struct WaitingThreads: Sendable {
     }
 
     /// Work on the data folder: some calls wait until the disk has written, and most must not wait for these.
-    static let dataFolder = WaitingThreads(count: 8)
+    static let dataFolder = WaitingThreads(count: max(8, 2 * System.coreCount))
     /// Look-ups of host names.
     static let names = WaitingThreads(count: 4)
     /// Work on media roots, which may be on a network file system.

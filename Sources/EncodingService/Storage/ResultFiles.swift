@@ -20,6 +20,17 @@ final class OpenFile: Sendable {
 
     deinit { close(descriptor) }
 
+    private var status: stat? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? status : nil
+    }
+
+    /// The number of its names; 0 if that cannot be found out.
+    var linkCount: Int { status.map { Int($0.st_nlink) } ?? 0 }
+
+    /// An entity tag of a file that only grows: that of another file of the same name differs.
+    var growingTag: String { "\"\(status.map { String($0.st_ino, radix: 16) } ?? "")-growing\"" }
+
     /// Reads bytes at a position; fewer only at the end.
     func read(at offset: Int, count: Int) async throws -> ByteBuffer {
         try await FileWork.run { [self] in
@@ -54,12 +65,15 @@ enum ResultFiles {
     /// - Parameter name: Its final name.
     /// - Returns: `nil` if there is no such file.
     static func openUnfinished(_ name: String, in folder: String) throws(FileError) -> OpenFile? {
-        // While it is rewritten without fragments, there are two.
-        var found: [OpenFile] = []
-        for hidden in (try? Files.names(in: folder)) ?? [] where UnfinishedName.finalName(of: hidden) == name {
-            if let file = try openBeneath(hidden, in: folder) { found.append(file) }
+        // While a file is rewritten without fragments, there are two. More are none of the encoder's.
+        let names = ((try? Files.names(in: folder)) ?? []).filter { UnfinishedName.finalName(of: $0) == name }.prefix(4)
+        var largest: OpenFile?
+        // At the end it has its name, while others of the task are verified.
+        for hidden in names + [name] {
+            guard let file = try openBeneath(hidden, in: folder), file.linkCount == 1 else { continue }
+            if file.size > largest?.size ?? 0 { largest = file }
         }
-        return found.max { $0.size < $1.size }
+        return largest
     }
 
     private static func openBeneath(_ path: String, in folder: String) throws(FileError) -> OpenFile? {
@@ -71,7 +85,7 @@ enum ResultFiles {
         defer { close(descriptor) }
         let file = linux_open_beneath(descriptor, path, 0)
         guard file >= 0 else {
-            guard [ENOENT, ENOTDIR, ELOOP, EXDEV, ENXIO, ENAMETOOLONG].contains(errno) else {
+            guard [ENOENT, ENOTDIR, ELOOP, EXDEV, ENXIO, ENAMETOOLONG, EACCES, EPERM].contains(errno) else {
                 throw FileError("openat2", path)
             }
             return nil

@@ -205,7 +205,7 @@ actor WatchFolders: Service {
         guard let settings = entries[name]?.settings, !settings.paused else { return }
         do {
             let path = settings.job.input.path ?? ""
-            let scan = try await FileWork.run { [inputs] in
+            let scan = try await WaitingThreads.mediaRoots.run { [inputs] in
                 try FolderScan(of: inputs.mediaFolder(path), recursive: settings.recursive)
             }
             // It may have been deleted or changed meanwhile.

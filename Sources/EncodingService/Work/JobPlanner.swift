@@ -19,7 +19,7 @@ enum JobPlanner {
     static func tasks(of request: JobRequest, upload: String?) -> [TaskDraft] {
         let encodes = groups(of: request).map { group in
             TaskDraft(
-                kind: "encode",
+                kind: encodingKind,
                 payload: payload(outputs: group, upload: upload),
                 cost: Double(group.count),
                 retries: RetryPolicy(mostFailures: request.attempts)
@@ -35,6 +35,8 @@ enum JobPlanner {
         return encodes + [delivery]
     }
 
+    /// The kind of the tasks that make outputs.
+    static let encodingKind = "encode"
     /// The kind of the task that copies the results of the others to the destination.
     static let deliveryKind = "deliver"
 

@@ -123,15 +123,7 @@ struct Launcher {
         errno = 0
         let priority = getpriority(process, id_t(host))
         // The kernel reduces larger values to 19.
-        if errno == 0 { _ = setpriority(process, 0, priority + Int32(clamping: request.niceness)) }
-        // Where the kernel schedules sessions as groups (sched(7), autogroup), values count within a session only, and
-        // this program has one of its own.
-        guard request.niceness > 0 else { return }
-        let group = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC)
-        guard group >= 0 else { return }
-        let text = "\(min(request.niceness, 19))"
-        _ = text.withCString { write(group, $0, strlen($0)) }
-        close(group)
+        if errno == 0 { _ = setpriority(process, 0, priority + Int32(request.niceness)) }
     }
 
     private func tell(_ limitation: String) {
@@ -164,10 +156,13 @@ private struct ProgramWatch {
     private var excess = LauncherReport.Excess.none
     private var memory: UInt64 = 0
     private var left: Set<pid_t> = []
+    /// Whether its session need not be made nicer any more.
+    private var isSessionNice: Bool
 
     init(program: pid_t, request: LaunchRequest, signals: Int32) {
         (self.program, self.request, self.signals) = (program, request, signals)
         control = request.control
+        isSessionNice = request.niceness == 0
     }
 
     /// How often memory is measured and processes are counted, in milliseconds.
@@ -185,6 +180,7 @@ private struct ProgramWatch {
             if entries[1].revents != 0 { takeMessage() }
             _ = reap()
             if status == nil, excess == .none, .now >= next {
+                makeSessionNicer()
                 measure()
                 next = .now + .milliseconds(Self.interval)
             }
@@ -201,6 +197,22 @@ private struct ProgramWatch {
             largestProcess: UInt64(max(usage.ru_maxrss, 0)) * 1024,
             memory: memory
         )
+    }
+
+    /// Where the kernel schedules sessions as groups (sched(7), autogroup), nice values count within a session only, and
+    /// the program has one of its own. The kernel lets those without rights change ten sessions a second, so this is
+    /// tried again.
+    private mutating func makeSessionNicer() {
+        guard !isSessionNice, getsid(program) == program else { return }
+        let group = open("/proc/\(program)/autogroup", O_WRONLY | O_CLOEXEC)
+        guard group >= 0 else {
+            isSessionNice = true
+            return
+        }
+        defer { close(group) }
+        let text = "\(request.niceness)"
+        let written = text.withCString { write(group, $0, strlen($0)) }
+        isSessionNice = written > 0 || errno != EAGAIN
     }
 
     private func takeSignals() {

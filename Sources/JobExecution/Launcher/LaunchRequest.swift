@@ -59,7 +59,7 @@ struct LaunchRequest: Sendable, Hashable {
                 case "--most-descriptors": mostDescriptors = try Self.number(value, of: option)
                 case "--memory": memory = try Self.number(value, of: option)
                 case "--most-processes": mostProcesses = try Self.number(value, of: option)
-                case "--nice": niceness = try Self.number(value, of: option)
+                case "--nice": niceness = try Self.number(value, of: option, most: 19)
                 case "--control": control = try Self.number(value, of: option)
                 default: throw MediaError(.invalidArgument, "the option is unknown", given: option)
                 }
@@ -69,14 +69,15 @@ struct LaunchRequest: Sendable, Hashable {
 
     private static func number<Number: FixedWidthInteger>(
         _ text: String,
-        of option: String
+        of option: String,
+        most: Number = .max
     ) throws(MediaError) -> Number {
-        guard let number = Number(text), number > 0 else {
+        guard let number = Number(text), (1...most).contains(number) else {
             throw MediaError(
                 .invalidArgument,
                 "the value of \(option) is not valid",
                 given: text,
-                allowed: "1...\(Number.max)"
+                allowed: "1...\(most)"
             )
         }
         return number

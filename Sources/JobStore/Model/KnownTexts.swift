@@ -6,7 +6,8 @@ internal import Synchronization
 package final class KnownTexts: Sendable {
     private struct Key: Hashable {
         var type: ObjectIdentifier
-        var text: String
+        /// Its bytes: strings are equal in all normal forms.
+        var text: [UInt8]
     }
 
     private let most: Int
@@ -32,7 +33,7 @@ package final class KnownTexts: Sendable {
         decode: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         guard text.utf8.count <= longest else { return try decode() }
-        let key = Key(type: ObjectIdentifier(type), text: text)
+        let key = Key(type: ObjectIdentifier(type), text: Array(text.utf8))
         if let known = values.withLock({ $0[key] }), let value = known as? Value { return value }
         let value = try decode()
         values.withLock { values in

@@ -2,6 +2,7 @@
 
 internal import CFFmpeg
 internal import FFmpegSupport
+internal import Glibc
 internal import MediaTypes
 
 extension MediaSink.Options {
@@ -40,10 +41,31 @@ extension MediaSink {
     /// - Throws: Why it cannot be written; the fragmented file is as it was.
     func defragmented() throws(MediaError) -> OutputFile? {
         guard options.isDefragmented, isFragmented, let path = file?.readablePath, let target else { return nil }
+        try checkSpace(beside: path)
         let plain = try OutputFile(target, abandonment: abandonment)
+        plain.counter = writtenBytes
         try rewrite(path, as: plain)
         return plain
     }
+
+    /// A disk that others use, too, is not filled for this.
+    private func checkSpace(beside path: String) throws(MediaError) {
+        var (status, space) = (stat(), statvfs())
+        guard stat(path, &status) == 0, statvfs(path, &space) == 0 else { return }
+        let free = Int64(
+            clamping: UInt64(space.f_bavail).multipliedReportingOverflow(by: UInt64(space.f_frsize)).partialValue
+        )
+        guard free < Int64(status.st_size) + Self.spared else { return }
+        throw MediaError(
+            .inputOutput,
+            "the disk has too little space for a second copy of the file",
+            given: "\(free) bytes",
+            allowed: "\(Int64(status.st_size) + Self.spared) bytes"
+        )
+    }
+
+    /// What the copy leaves free, in bytes.
+    private static let spared: Int64 = 64 << 20
 
     private func rewrite(_ path: String, as plain: OutputFile) throws(MediaError) {
         guard let muxerName = format.muxerName else { return }

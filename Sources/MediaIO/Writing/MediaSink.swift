@@ -118,6 +118,11 @@ public final class MediaSink {
     /// first sample.
     public var repeatsParameterSets = false
 
+    /// Counts what is written. Set it before the first sample.
+    package var writtenBytes: WrittenBytes? {
+        didSet { file?.counter = writtenBytes }
+    }
+
     private(set) var options: Options
     private let log: LogRoute?
     private(set) var file: OutputFile?

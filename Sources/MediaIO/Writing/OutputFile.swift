@@ -16,6 +16,8 @@ final class OutputFile {
     let isSeekable: Bool
     /// The number of bytes written; bytes that were overwritten count again.
     private(set) var bytesWritten: Int64 = 0
+    /// Counts them, too.
+    var counter: WrittenBytes?
     /// The first failure. After it, every call throws it again.
     private(set) var failure: MediaError?
 
@@ -137,6 +139,7 @@ final class OutputFile {
                 throw fail("writev", error)
             }
             bytesWritten += Int64(written)
+            counter?.add(written)
             Self.advance(&pieces, &next, by: written)
         }
     }
@@ -274,13 +277,19 @@ extension OutputFile {
         for file: OutputTarget.RegularFile
     ) throws(MediaError) -> (path: String, descriptor: Int32) {
         let mode = file.replacedMode ?? 0o666
+        var kept = file.name
         for _ in 0..<100 {
-            let name = UnfinishedName.make(for: file.name)
+            let name = UnfinishedName.make(for: kept)
             let path = file.folder == "/" ? "/\(name)" : "\(file.folder)/\(name)"
             let (descriptor, error) = retryingOnInterrupt { open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
             if descriptor >= 0 {
                 if file.replacedMode != nil { fchmod(descriptor, mode) }
                 return (path, descriptor)
+            }
+            // Some file systems have short names.
+            if error == ENAMETOOLONG, !kept.isEmpty {
+                kept = ""
+                continue
             }
             guard error == EEXIST else {
                 throw MediaError(

@@ -261,7 +261,9 @@ extension Operation {
             .results,
             "Reads what is encoded of an output so far: it is neither verified nor published. Its path is in `playable`.",
             scope: .readJobs,
-            headers: [Header("Range", "The part to send")],
+            headers: [
+                Header("Range", "The part to send"), Header("If-Range", "An ETag; the whole file if it differs"),
+            ],
             responses: [
                 .of([.bytes("*/*")], "The file up to now", headers: previewHeaders),
                 .of(
@@ -293,7 +295,9 @@ extension Operation {
         Header("Accept-Ranges", "bytes"), Header("Content-Disposition", "The file name"),
     ]
 
-    private static let previewHeaders = [Header("Accept-Ranges", "bytes")]
+    private static let previewHeaders = [
+        Header("ETag", "That of the file that grows"), Header("Accept-Ranges", "bytes"),
+    ]
 
     private static let queues: [Operation] =
         [

@@ -2,7 +2,7 @@
 
 /// A signed URL to make, with which others can read a result or upload a file without a key.
 public struct LinkRequest: APIObject {
-    /// GET: /v1/jobs/ID/files/PATH, /v1/jobs/ID/preview/PATH; PUT: /v1/uploads/NAME.
+    /// GET: /v1/jobs/ID/files/PATH, /v1/jobs/ID/preview/NAME; PUT: /v1/uploads/NAME.
     public var path = ""
     /// What the URL permits.
     public var method = Method.get
@@ -26,7 +26,7 @@ public struct LinkRequest: APIObject {
             "path",
             \.path,
             in: .text(4...4096, .servicePath),
-            "GET: /v1/jobs/ID/files/PATH, /v1/jobs/ID/preview/PATH; PUT: /v1/uploads/NAME"
+            "GET: /v1/jobs/ID/files/PATH, /v1/jobs/ID/preview/NAME; PUT: /v1/uploads/NAME"
         ),
         .defaulted("method", \.method, "What the URL permits"),
         .defaulted("expiresIn", \.expiresIn, in: .range(1...604_800), "Seconds for which it is valid"),
@@ -42,7 +42,7 @@ public struct LinkRequest: APIObject {
                 "path",
                 "There are no links with the method \(method.rawValue) to this path",
                 value: path.json,
-                allowed: method == .get ? "/v1/jobs/ID/files/PATH, /v1/jobs/ID/preview/PATH" : "/v1/uploads/NAME"
+                allowed: method == .get ? "/v1/jobs/ID/files/PATH, /v1/jobs/ID/preview/NAME" : "/v1/uploads/NAME"
             )
         }
     }

@@ -98,7 +98,7 @@ extension TranscodeProgress: RunProgress {
             return [
                 "phase": .string("searching"), "time": .number(search.time.seconds), "expectedDuration": .null,
                 "framesIn": .integer(search.encodedPictures), "expectedFrames": .null,
-                "framesOut": .integer(search.measuredPictures), "bytes": .integer(0),
+                "framesOut": .integer(search.measuredPictures), "bytes": .integer(0), "written": .integer(0),
             ]
         }
         let measured = framesIn == 0 ? measuredTime : nil
@@ -107,7 +107,7 @@ extension TranscodeProgress: RunProgress {
             "phase": .string(phase), "time": .number((verifiedTime ?? measured ?? time).seconds),
             "expectedDuration": JSON(expectedDuration?.seconds),
             "framesIn": .integer(framesIn), "expectedFrames": JSON(expectedFrames),
-            "framesOut": .integer(framesOut), "bytes": .integer(bytesOut),
+            "framesOut": .integer(framesOut), "bytes": .integer(bytesOut), "written": .integer(Int(bytesWritten)),
         ]
     }
 }
