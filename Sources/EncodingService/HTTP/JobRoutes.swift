@@ -226,7 +226,7 @@ struct JobRoutes: Sendable {
         }
         throw APIError(
             .notFound,
-            "The job writes no such output now that can be played",
+            "No output of this name that can be played is being encoded",
             field: "name",
             value: .string(name)
         )

@@ -45,7 +45,7 @@ package struct ServiceSettings: Sendable, Hashable {
     package var stallTimeout = 60.0
     /// The memory that a task may take, in bytes; 0 for no limit.
     package var taskMemory = 0
-    /// By how much the nice value of tasks and streams is above the service's.
+    /// By how much the nice value of the processes that the service starts is above its own.
     package var niceness = 10
     /// How long tasks may go on after SIGTERM, in seconds.
     package var drainTimeout = 3600.0

@@ -104,7 +104,7 @@ package struct Setting: Sendable {
             \.niceness,
             in: 0...19,
             "number",
-            "Added to the nice value of tasks and streams, so that requests are answered while they take all processors"
+            "Added to the nice value of tasks, streams, probes and dry runs, so that requests are answered meanwhile"
         ),
         .integer("streams.count", \.streams, in: 0...1024, "number", "Streams at a time; 0: twice as many as tasks"),
         .seconds("drain.timeout", \.drainTimeout, in: 0...604_800, "How long tasks may go on after SIGTERM"),

@@ -90,7 +90,7 @@ public final class MediaSink {
 
         /// What the output lacks of what was asked for, for people.
         package var omissions: [String] {
-            defragmentationError.map { ["the output is still in fragments, because it could not be rewritten: \($0)"] }
+            defragmentationError.map { ["the output stayed fragmented, because it could not be copied into an ordinary file: \($0)"] }
                 ?? []
         }
     }

@@ -259,20 +259,20 @@ extension Operation {
             "\(jobPath)/preview/{name}",
             id: "getPreview",
             .results,
-            "Reads what is encoded of an output so far: it is neither verified nor published. Its path is in `playable`.",
+            "Reads what is encoded so far of an output with this path in `playable`. It is not verified.",
             scope: .readJobs,
             headers: [
                 Header("Range", "The part to send"), Header("If-Range", "An ETag; the whole file if it differs"),
             ],
             responses: [
-                .of([.bytes("*/*")], "The file up to now", headers: previewHeaders),
+                .of([.bytes("*/*")], "The bytes that are encoded so far", headers: previewHeaders),
                 .of(
                     206,
                     [.bytes("*/*")],
                     "A part of the file",
                     headers: previewHeaders + [Header("Content-Range", "The part")]
                 ),
-                .empty(204, "Nothing is written yet"),
+                .empty(204, "The output has no data yet"),
             ],
             errors: [.rangeNotSatisfiable]
         ),
@@ -296,7 +296,7 @@ extension Operation {
     ]
 
     private static let previewHeaders = [
-        Header("ETag", "That of the file that grows"), Header("Accept-Ranges", "bytes"),
+        Header("ETag", "The same while the file grows, another one of another file"), Header("Accept-Ranges", "bytes"),
     ]
 
     private static let queues: [Operation] =

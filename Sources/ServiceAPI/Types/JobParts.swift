@@ -158,7 +158,7 @@ public struct OutputState: APIObject {
     public var state = JobState.waiting
     /// Its files, once they are published.
     public var files: [ResultFile] = []
-    /// Path of the URL of what is encoded so far, while it grows.
+    /// Path of its preview, while it is encoded and if it can be played already.
     public var playable: String?
     /// The encoder.
     public var encoder: EncoderInfo?
@@ -179,7 +179,7 @@ public struct OutputState: APIObject {
         .required("name", \.name, "Name"),
         .required("state", \.state, "State"),
         .required("files", \.files, "Its files, once they are published"),
-        .optional("playable", \.playable, "Path of the URL of what is encoded so far, while it grows"),
+        .optional("playable", \.playable, "Path of its preview, while it is encoded and if it can be played already"),
         .optional("encoder", \.encoder, "The encoder"),
         .optional("verification", \.verification, "What the verification found"),
         .optional("target", \.target, "How the quality was found, if a target was set"),

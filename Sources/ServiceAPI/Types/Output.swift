@@ -60,7 +60,8 @@ public struct Output: APIObject {
     public var audio = AudioSettings()
     /// Fragmented MP4 or MOV; file only.
     public var fragmented = false
-    /// Whether an MP4 or MOV can be played while it grows, at `playable`; it is rewritten without fragments at the end.
+    /// MP4 or MOV that can be played at `playable` while it is encoded, and is an ordinary file at the end, for which the
+    /// disk needs its size twice; not with fragmented.
     public var preview = false
     /// The variants; hls only, which needs 1 to 12.
     public var ladder: [Rung] = []
@@ -96,8 +97,8 @@ public struct Output: APIObject {
         .defaulted(
             "preview",
             \.preview,
-            "Whether an MP4 or MOV can be played while it grows, at `playable`; it is rewritten without fragments at the "
-                + "end"
+            "MP4 or MOV that can be played at `playable` while it is encoded, and is an ordinary file at the end, for "
+                + "which the disk needs its size twice; not with fragmented"
         ),
         .defaulted("ladder", \.ladder, in: .list(0...12), "The variants; hls only, which needs 1 to 12"),
         .optional(
@@ -230,7 +231,7 @@ extension Output {
         if fragmented, preview {
             throw Self.rejection(
                 "preview",
-                "A fragmented file can be played while it grows anyway",
+                "A fragmented file can be played while it is encoded anyway",
                 value: true,
                 allowed: "not with fragmented"
             )

@@ -96,7 +96,7 @@ struct OutputArguments: ParsableArguments, Sendable {
     @Flag(help: "Write fragmented MP4 or MOV, which can be played while it grows.")
     var fragmented = false
 
-    @Flag(help: "Write MP4 or MOV in fragments while it grows, and rewrite it without them at the end.")
+    @Flag(help: "Write fragmented MP4 or MOV, and copy it into an ordinary file at the end. Needs its size twice.")
     var fragmentedUntilEnd = false
 
     @Flag(help: "Overwrite an existing output file.")
