@@ -90,8 +90,9 @@ public final class MediaSink {
 
         /// What the output lacks of what was asked for, for people.
         package var omissions: [String] {
-            defragmentationError.map { ["the output stayed fragmented, because it could not be copied into an ordinary file: \($0)"] }
-                ?? []
+            guard let defragmentationError else { return [] }
+            let what = "the output stayed fragmented, because it could not be copied into an ordinary file"
+            return ["\(what): \(defragmentationError)"]
         }
     }
 
