@@ -65,6 +65,7 @@ package struct EncodingService: Sendable {
             stallTimeout: settings.stallTimeout,
             memory: settings.taskMemory,
             niceness: settings.niceness,
+            mostSessions: settings.mostSessions,
             inputLimits: settings.inputLimits,
             logger: logger
         )
@@ -97,6 +98,7 @@ package struct EncodingService: Sendable {
         let keys = try KeyStore(path: data.keys, hasToken: !settings.token.isEmpty)
         let deliveries = try DeliveryStore(path: data.deliveries)
         let secrets = try WebhookSecrets(path: data.webhookSecret)
+        let devices = DeviceMonitor(commands: commands, changes: changes, logger: logger)
         let runner = TaskRunner(
             store: store,
             data: data,
@@ -106,6 +108,7 @@ package struct EncodingService: Sendable {
             progress: progress,
             changes: changes,
             attempts: attempts,
+            usableDevices: { await devices.present?.devices.filter(\.usable).map(\.node) ?? [] },
             logger: logger
         )
         let dispatcher = Dispatcher(
@@ -119,7 +122,6 @@ package struct EncodingService: Sendable {
             node: Self.node,
             logger: logger
         )
-        let devices = DeviceMonitor(commands: commands, changes: changes, logger: logger)
         let presets = try PresetStore(folder: data.presets)
         let submission = JobSubmission(
             store: store,

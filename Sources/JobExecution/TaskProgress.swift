@@ -23,6 +23,8 @@ package struct TaskProgress: Sendable, Hashable {
     package var bytes: Int?
     /// The bytes that were written to files, in all passes.
     package var written: Int?
+    /// The render node of the encoder.
+    package var device: String?
     /// The seconds since the process began.
     package var elapsed: Double?
 
@@ -36,6 +38,7 @@ package struct TaskProgress: Sendable, Hashable {
         framesOut: Int? = nil,
         bytes: Int? = nil,
         written: Int? = nil,
+        device: String? = nil,
         elapsed: Double? = nil
     ) {
         self.phase = phase
@@ -46,6 +49,7 @@ package struct TaskProgress: Sendable, Hashable {
         self.framesOut = framesOut
         self.bytes = bytes
         self.written = written
+        self.device = device
         self.elapsed = elapsed
     }
 
@@ -61,6 +65,7 @@ package struct TaskProgress: Sendable, Hashable {
             framesOut: fields.framesOut,
             bytes: fields.bytes,
             written: fields.written,
+            device: fields.device.map { LogLines.shown(String($0.prefix(256))) },
             elapsed: fields.elapsed
         )
         let numbers = [time, expectedDuration, elapsed].compactMap(\.self)
@@ -86,6 +91,7 @@ package struct TaskProgress: Sendable, Hashable {
         var framesOut: Int?
         var bytes: Int?
         var written: Int?
+        var device: String?
         var elapsed: Double?
     }
 }

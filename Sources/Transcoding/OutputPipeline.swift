@@ -150,6 +150,7 @@ actor OutputPipeline {
             $0.expectedDuration = contents.video.duration
             $0.expectedFrames = request.video.frameRate == nil ? contents.video.estimatedFrameCount : nil
         }
+        state.withLock { $0.device = session.encoder.identity.device }
         encodingStart = .now
         setup = Setup(
             video: contents.video,
@@ -181,7 +182,10 @@ actor OutputPipeline {
             var (adjustments, switches): ([Adjustment], [EncoderSwitch]) = ([], [])
             for await event in events {
                 if case .adjusted(let adjustment) = event { adjustments.append(adjustment) }
-                if case .encoderSwitched(let change) = event { switches.append(change) }
+                if case .encoderSwitched(let change) = event {
+                    switches.append(change)
+                    state.withLock { $0.device = change.to.device }
+                }
                 notify(.session(event))
             }
             return (adjustments, switches)

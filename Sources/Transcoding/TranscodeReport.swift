@@ -12,6 +12,8 @@ public struct TranscodeProgress: Sendable, Hashable {
     public var framesOut = 0
     /// The number of bytes of video that were written.
     public var bytesOut = 0
+    /// The render node of the present encoder, from its creation on; `nil` before that, and on the CPU.
+    public var device: String?
     /// The number of bytes of the file that were written, in all passes: it advances while a file is completed. 0 for
     /// presentations.
     public var bytesWritten: Int64 = 0

@@ -33,17 +33,39 @@ import Testing
         #expect(tasks.allSatisfy { JobPlanner.upload(ofPayload: $0.payload) == "u1" })
     }
 
-    @Test func aLostAttemptLeavesGPUsAlone() {
-        let request = request([output("a.mp4")])
+    @Test func afterALossTheOtherGPUsAreTriedAndThenTheCPU() {
+        let usable = ["/dev/dri/renderD128", "/dev/dri/renderD129"]
         let lost = Failure(code: "stalled", message: "", isRetriable: true)
-        #expect(JobPlanner.avoidsHardware(after: lost))
-        #expect(!JobPlanner.avoidsHardware(after: Failure(code: "unsupported", message: "", isRetriable: false)))
-        let arguments = JobPlanner.arguments(of: request, outputs: [0], input: "/i", folder: "/o", avoidsHardware: true)
-        #expect(arguments.contains("--device=software"))
-        var hardware = request
-        hardware.requireHardware = true
-        let kept = JobPlanner.arguments(of: hardware, outputs: [0], input: "/i", folder: "/o", avoidsHardware: true)
-        #expect(kept.contains("--device=auto") && kept.contains("--require-hardware"))
+        func devices(after failure: Failure?, _ change: (inout JobRequest) -> Void = { _ in }) -> [String] {
+            var request = request([output("a.mp4")])
+            change(&request)
+            let devices = JobPlanner.Devices(after: failure, usable: usable)
+            return JobPlanner.arguments(of: request, outputs: [0], input: "/i", folder: "/o", devices: devices)
+                .filter { $0.hasPrefix("--device=") || $0 == "--spread" || $0 == "--require-hardware" }
+        }
+        #expect(devices(after: nil) == ["--device=auto", "--spread"])
+        let other = Failure(code: "unsupported", message: "", isRetriable: false, details: "{}")
+        #expect(JobPlanner.noting(usable[0], in: other, after: nil) == other)
+        #expect(devices(after: other) == ["--device=auto", "--spread"])
+
+        let first = JobPlanner.noting(usable[0], in: lost, after: nil)
+        #expect(devices(after: first) == ["--device=\(usable[1])", "--spread"])
+        #expect(devices(after: first) { $0.afterLoss = .software } == ["--device=software"])
+        // Which was asked for is not exchanged for another one.
+        #expect(devices(after: first) { $0.device = usable[0] } == ["--device=software"])
+        let second = JobPlanner.noting(usable[1], in: lost, after: first)
+        #expect(devices(after: second) == ["--device=software"])
+        let kept = devices(after: second) { $0.requireHardware = true }
+        #expect(kept == ["--device=auto", "--spread", "--require-hardware"])
+        // Twice on the same one, or on the CPU, adds none.
+        #expect(JobPlanner.noting(usable[0], in: lost, after: first) == first)
+        #expect(JobPlanner.noting(nil, in: lost, after: first) == first)
+        // Before an encoder was there, nobody knows.
+        #expect(devices(after: JobPlanner.noting(nil, in: lost, after: nil)) == ["--device=software"])
+        // Another failure in between ends the row.
+        #expect(
+            JobPlanner.noting(usable[1], in: lost, after: other).details == #"{"lostDevices":["/dev/dri/renderD129"]}"#
+        )
     }
 
     @Test func aTargetIsAnOptionAndItsPredictionWritesNothing() {

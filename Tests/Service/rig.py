@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -72,6 +73,25 @@ def until(condition, what):
             return value
         time.sleep(0.02)
     raise AssertionError(f"it did not happen in {PATIENCE} s: {what}")
+
+
+def drivers():
+    """The folder of the test drivers, which are built."""
+    subprocess.run([ROOT / "Tests/Drivers/build"], check=True, stdout=sys.stderr)
+    return ROOT / ".build/drivers"
+
+
+def reference_gpus(folder, nodes):
+    """The environment of a service in a folder that has GPUs of the reference driver, such as `128=generic`.
+
+    Their files lie where tasks may write."""
+    built, state = drivers(), pathlib.Path(folder) / "data/state"
+    state.mkdir(parents=True)
+    return {
+        "TMPDIR": str(state), "LD_PRELOAD": f"{built}/librender_node.so", "RENDER_NODES": nodes,
+        "LIBVA_DRIVERS_PATH": str(built), "LIBVA_DRIVER_NAME": "libref",
+        "REFERENCE_DRIVER_LIMITS": "decode=h264,hevc", "REFERENCE_DRIVER_EFFORT": "truthful",
+    }
 
 
 class Answer:

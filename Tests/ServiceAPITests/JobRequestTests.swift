@@ -23,7 +23,8 @@ struct JobRequestTests {
             {"input":{"path":"media/a.mov","deinterlace":"auto"},"outputs":[{"kind":"file","name":"a.mp4",
             "video":{"codec":"auto","scaling":"fit"},"audio":{"codec":"auto"},"fragmented":false,"preview":false,
             "ladder":[],"segmentFormat":"fmp4","dash":false}],"queue":"default","priority":50,"share":"","labels":{},
-            "device":"auto","requireHardware":false,"retention":2592000,"attempts":3,"damagedInput":"fail"}
+            "device":"auto","requireHardware":false,"afterLoss":"nextDevice","retention":2592000,
+            "attempts":3,"damagedInput":"fail"}
             """#
         #expect(request.json.text == expected.split(separator: "\n").joined())
     }

@@ -47,6 +47,8 @@ package struct ServiceSettings: Sendable, Hashable {
     package var taskMemory = 0
     /// By how much the nice value of the processes that the service starts is above its own.
     package var niceness = 10
+    /// The most sessions of a GPU at a time; 0 for no limit.
+    package var mostSessions = 0
     /// How long tasks may go on after SIGTERM, in seconds.
     package var drainTimeout = 3600.0
     /// The largest upload in bytes.

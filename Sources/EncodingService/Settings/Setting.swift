@@ -106,6 +106,13 @@ package struct Setting: Sendable {
             "number",
             "Added to the nice value of tasks, streams, probes and dry runs, so that requests are answered meanwhile"
         ),
+        .integer(
+            "devices.sessions",
+            \.mostSessions,
+            in: 0...1000,
+            "number",
+            "Sessions of a GPU at a time, beyond which tasks take another GPU or the CPU; 0: no limit"
+        ),
         .integer("streams.count", \.streams, in: 0...1024, "number", "Streams at a time; 0: twice as many as tasks"),
         .seconds("drain.timeout", \.drainTimeout, in: 0...604_800, "How long tasks may go on after SIGTERM"),
         .bytes("uploads.limit", \.uploadLimit, in: 1...Int.max, "Largest upload"),

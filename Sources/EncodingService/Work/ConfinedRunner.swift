@@ -19,6 +19,8 @@ struct ConfinedRunner: CommandRunning {
     let stallTimeout: Double
     let memory: Int
     let niceness: Int
+    /// The most sessions of a GPU at a time; 0 for no limit.
+    let mostSessions: Int
     /// What inputs may have, as the command reads it.
     let inputLimits: String
     let logger: Logger
@@ -33,6 +35,7 @@ struct ConfinedRunner: CommandRunning {
         stallTimeout: Double,
         memory: Int,
         niceness: Int,
+        mostSessions: Int,
         inputLimits: String,
         logger: Logger
     ) {
@@ -44,6 +47,7 @@ struct ConfinedRunner: CommandRunning {
         self.stallTimeout = stallTimeout
         self.memory = memory
         self.niceness = niceness
+        self.mostSessions = mostSessions
         self.inputLimits = inputLimits
         self.logger = logger
     }
@@ -94,7 +98,8 @@ struct ConfinedRunner: CommandRunning {
                     time: progress.time,
                     expectedDuration: progress.expectedDuration,
                     framesOut: progress.framesOut,
-                    bytes: progress.bytes
+                    bytes: progress.bytes,
+                    device: progress.device
                 )
             )
         } onLogLine: {
@@ -119,6 +124,9 @@ struct ConfinedRunner: CommandRunning {
     private func arguments(of command: WorkerCommand) -> [String] {
         var arguments = command.arguments
         if command.readsInput { arguments.insert("--input-limits=\(inputLimits)", at: 1) }
+        if mostSessions > 0, arguments.first == "encode", !arguments.contains("--device=software") {
+            arguments.insert("--max-sessions=\(mostSessions)", at: 1)
+        }
         if command.tellsProgress { arguments += ["--progress", ConfinedCommand.progressPath] }
         return arguments
     }

@@ -65,13 +65,13 @@ enum JobPlanner {
     ///   - outputs: The indexes of its outputs.
     ///   - input: The path of the input, which begins with `/`.
     ///   - folder: The folder of the outputs.
-    ///   - avoidsHardware: Whether only the CPU is used, because the attempt before was lost on a GPU.
+    ///   - devices: Where its outputs may be encoded.
     static func arguments(
         of request: JobRequest,
         outputs: [Int],
         input: String,
         folder: String,
-        avoidsHardware: Bool = false
+        devices: Devices = .asRequested
     ) -> [String] {
         if let index = outputs.first, request.outputs[index].kind.isPictures {
             return pictureArguments(of: request, request.outputs[index], input: input, folder: folder)
@@ -83,7 +83,9 @@ enum JobPlanner {
         arguments.add("--input-format", source.format)
         arguments.add("--input-fps", source.frameRate)
         if source.deinterlace != .auto { arguments.add("--deinterlace", source.deinterlace.rawValue) }
-        arguments.add("--device", avoidsHardware && !request.requireHardware ? "software" : request.device)
+        let nodes = devices.choice(request)
+        for node in nodes { arguments.add("--device", node) }
+        if nodes != ["software"] { arguments.append("--spread") }
         if request.requireHardware { arguments.append("--require-hardware") }
         for index in outputs { arguments += outputArguments(request.outputs[index], folder: folder) }
         return arguments
@@ -286,9 +288,55 @@ enum JobPlanner {
         return items.compactMap(\.string).joined(separator: "; ")
     }
 
-    /// Whether the next attempt leaves GPUs alone: after a process that was lost, which a GPU's driver may have caused.
-    static func avoidsHardware(after failure: Failure?) -> Bool {
-        ["worker-killed", "stalled"].contains(failure?.code)
+    /// Where the outputs of an attempt may be encoded.
+    enum Devices: Sendable, Hashable {
+        case asRequested
+        /// On these GPUs, or on the CPU.
+        case remaining([String])
+
+        /// What an attempt may use.
+        ///
+        /// - Parameters:
+        ///   - failure: That of the attempt before.
+        ///   - usable: The GPUs that can be used now.
+        init(after failure: Failure?, usable: [String]) {
+            guard let failure, JobPlanner.isLoss(failure) else {
+                self = .asRequested
+                return
+            }
+            let lost = JobPlanner.lostDevices(failure)
+            // Nobody knows on which it was lost: any may be the reason.
+            self = .remaining(lost.isEmpty ? [] : usable.filter { !lost.contains($0) })
+        }
+
+        /// The values of `--device`.
+        fileprivate func choice(_ request: JobRequest) -> [String] {
+            guard case .remaining(let nodes) = self else { return [request.device] }
+            if request.device == "auto", request.afterLoss == .nextDevice, !nodes.isEmpty { return nodes }
+            return [request.requireHardware ? request.device : "software"]
+        }
+    }
+
+    /// A failure of an attempt that may be lost because of a GPU's driver, with the GPUs on which it and those right before it
+    /// were lost.
+    static func noting(_ device: String?, in failure: Failure, after last: Failure?) -> Failure {
+        guard isLoss(failure) else { return failure }
+        var failure = failure
+        let earlier = last.map { isLoss($0) ? lostDevices($0) : [] } ?? []
+        let lost = earlier + [device].compactMap(\.self).filter { !earlier.contains($0) }
+        if !lost.isEmpty {
+            failure.details = JSONValue.object([lostDevicesKey: .array(lost.map(JSONValue.string))]).text
+        }
+        return failure
+    }
+
+    private static let lostDevicesKey = "lostDevices"
+
+    private static func isLoss(_ failure: Failure) -> Bool { ["worker-killed", "stalled"].contains(failure.code) }
+
+    private static func lostDevices(_ failure: Failure) -> [String] {
+        let details = failure.details.flatMap { try? JSONValue(parsing: $0) }
+        return details?[lostDevicesKey]?.elements.compactMap(\.string) ?? []
     }
 }
 

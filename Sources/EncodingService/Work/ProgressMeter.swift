@@ -13,6 +13,8 @@ struct CommandProgress: Sendable, Hashable {
     var expectedDuration: Double?
     var framesOut: Int?
     var bytes: Int?
+    /// The render node of the encoder.
+    var device: String?
 }
 
 /// Makes speeds of what a command tells, over the last few seconds.
@@ -26,6 +28,7 @@ final class ProgressMeter: Sendable {
     private struct State {
         var samples: [Sample] = []
         var last = Progress()
+        var device: String?
     }
     private let state = Mutex(State())
     private static let window = 5.0
@@ -37,6 +40,7 @@ final class ProgressMeter: Sendable {
     ///   - date: Seconds since 1970.
     func add(_ told: CommandProgress, at clock: Double, date: Double) -> Progress? {
         state.withLock { state in
+            state.device = told.device
             var progress = Progress()
             progress.phase = told.phase.flatMap(Phase.init(rawValue:)) ?? .encoding
             progress.time = told.time
@@ -65,6 +69,9 @@ final class ProgressMeter: Sendable {
             return progress
         }
     }
+
+    /// The render node of the encoder, as it was told last.
+    var device: String? { state.withLock(\.device) }
 
     /// The last phase.
     func publishing(date: Double) -> Progress {

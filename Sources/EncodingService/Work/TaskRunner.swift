@@ -68,6 +68,8 @@ struct TaskRunner: Sendable {
     let progress: LiveProgress
     let changes: ChangeSignal
     let attempts: AttemptCounter
+    /// The render nodes that jobs can use now.
+    let usableDevices: @Sendable () async -> [String]
     let logger: Logger
 
     /// What the node is to know of the end of an attempt.
@@ -166,7 +168,7 @@ struct TaskRunner: Sendable {
                 outputs: outputs,
                 input: input,
                 folder: folder,
-                avoidsHardware: JobPlanner.avoidsHardware(after: claim.lastFailure)
+                devices: JobPlanner.Devices(after: claim.lastFailure, usable: await usableDevices())
             ),
             readable: [input],
             writable: [folder],
@@ -185,7 +187,8 @@ struct TaskRunner: Sendable {
         } onLogLine: {
             log.add("attempt \(token.rawValue): \($0)")
         }
-        if let failure = JobPlanner.failure(of: request, ended)?.replacing(texts) {
+        if let ending = JobPlanner.failure(of: request, ended)?.replacing(texts) {
+            let failure = JobPlanner.noting(meter.device, in: ending, after: claim.lastFailure)
             log.add("attempt \(token.rawValue): \(failure.code): \(failure.message)")
             throw TaskFailure(failure)
         }

@@ -160,6 +160,14 @@ public struct WebhookTarget: APIObject {
     public var reportedEvents: [EventType] { events ?? [.succeeded, .failed, .cancelled] }
 }
 
+/// What follows an attempt that was lost on a GPU.
+public enum LossPolicy: String, APIEnum {
+    /// The other GPUs, then the CPU.
+    case nextDevice
+    /// The CPU.
+    case software
+}
+
 /// A job to run.
 public struct JobRequest: APIObject {
     /// The input.
@@ -180,6 +188,8 @@ public struct JobRequest: APIObject {
     public var device = "auto"
     /// Fail instead of encoding on the CPU.
     public var requireHardware = false
+    /// What follows an attempt that was lost on a GPU: its process crashed or made no progress.
+    public var afterLoss = LossPolicy.nextDevice
     /// Seconds that each attempt may take.
     public var timeLimit: Double?
     /// Seconds that results are kept after the end.
@@ -207,6 +217,11 @@ public struct JobRequest: APIObject {
         .defaulted("labels", \.labels, in: labelRule, "Any texts by which jobs are found"),
         .defaulted("device", \.device, in: .text(4...256, .device), "auto, software, a render node or a PCI address"),
         .defaulted("requireHardware", \.requireHardware, "Fail instead of encoding on the CPU"),
+        .defaulted(
+            "afterLoss",
+            \.afterLoss,
+            "What follows an attempt that was lost on a GPU: its process crashed or made no progress"
+        ),
         .optional("timeLimit", \.timeLimit, in: .range(1...2_592_000), "Seconds that each attempt may take"),
         .defaulted(
             "retention",

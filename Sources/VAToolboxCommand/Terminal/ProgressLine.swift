@@ -99,6 +99,7 @@ extension TranscodeProgress: RunProgress {
                 "phase": .string("searching"), "time": .number(search.time.seconds), "expectedDuration": .null,
                 "framesIn": .integer(search.encodedPictures), "expectedFrames": .null,
                 "framesOut": .integer(search.measuredPictures), "bytes": .integer(0), "written": .integer(0),
+                "device": .null,
             ]
         }
         let measured = framesIn == 0 ? measuredTime : nil
@@ -108,6 +109,7 @@ extension TranscodeProgress: RunProgress {
             "expectedDuration": JSON(expectedDuration?.seconds),
             "framesIn": .integer(framesIn), "expectedFrames": JSON(expectedFrames),
             "framesOut": .integer(framesOut), "bytes": .integer(bytesOut), "written": .integer(Int(bytesWritten)),
+            "device": JSON(device),
         ]
     }
 }
