@@ -57,6 +57,23 @@ final class TemporaryFolder {
         }
     }
 
+    @Test func previewsAreRegularFilesOfTheTask() throws {
+        let folder = try TemporaryFolder()
+        func path(_ name: String) -> String { "\(folder.path)/\(name)" }
+        func size() throws -> Int? { try ResultFiles.openUnfinished("film.mp4", in: folder.path)?.size }
+        try FileManager.default.createSymbolicLink(
+            atPath: path(".vatoolbox-1-1-film.mp4.part"),
+            withDestinationPath: "/etc/passwd"
+        )
+        #expect(mkfifo(path(".vatoolbox-1-2-film.mp4.part"), 0o600) == 0)
+        try "other".write(toFile: path("other"), atomically: true, encoding: .utf8)
+        try FileManager.default.linkItem(atPath: path("other"), toPath: path(".vatoolbox-1-3-film.mp4.part"))
+        #expect(try size() == nil)
+        // At the end, it has its name.
+        try "film".write(toFile: path("film.mp4"), atomically: true, encoding: .utf8)
+        #expect(try size() == 4)
+    }
+
     @Test func publicationHappensOnce() throws {
         let folder = try TemporaryFolder()
         let data = try DataFolder(path: folder.path)
