@@ -22,13 +22,20 @@ package enum Patience {
 
     /// Waits until something is so, and leaves the thread to others meanwhile.
     ///
+    /// Tests that block the threads of the cooperative pool keep this task, and those that it waits for, from running:
+    /// for minutes, where there are few processors. So it gives up only when it has also had this many turns.
+    ///
     /// - Returns: Whether it is so; false also where the task was cancelled.
     package static func wait(until isSo: @Sendable () async -> Bool) async -> Bool {
         let end = ContinuousClock.now + limit
+        var turns = 0
         while await !isSo() {
-            if .now >= end { return false }
+            if .now >= end, turns >= fewestTurns { return false }
+            turns += 1
             guard (try? await Task.sleep(for: .milliseconds(1))) != nil else { return await isSo() }
         }
         return true
     }
+
+    private static let fewestTurns = 100
 }

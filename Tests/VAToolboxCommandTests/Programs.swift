@@ -95,7 +95,7 @@ struct ProgramResult {
 }
 
 /// A folder of one test, deleted with the value.
-final class Scratch {
+final class Scratch: Sendable {
     let folder: String
 
     init() throws {

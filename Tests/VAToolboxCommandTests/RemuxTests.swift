@@ -5,6 +5,7 @@ import Glibc
 import MediaIO
 import MediaTypes
 import Remuxing
+import TestSupport
 import Testing
 
 extension Scratch {
@@ -400,10 +401,7 @@ extension Scratch {
         let feed = try RunningProgram(["sh", "-c", "exec 3>input; cat film.mkv >&3; exec sleep 600"], in: scratch)
         let remuxer = Remuxer(RemuxRequest(input: scratch.path("input"), output: scratch.path("out.mkv")))
         let running = Task { try await remuxer.run() }
-        // Other tests block the threads on which the task begins, so it may take as long as they do.
-        let end = ContinuousClock.now + .seconds(600)
-        while scratch.unfinishedSizes.isEmpty, .now < end { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(!scratch.unfinishedSizes.isEmpty)
+        #expect(await Patience.wait { !scratch.unfinishedSizes.isEmpty })
         running.cancel()
         let error = await #expect(throws: MediaError.self) { try await running.value }
         #expect(error?.code == .cancelled)
