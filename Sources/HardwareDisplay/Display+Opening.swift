@@ -9,9 +9,11 @@ extension Display {
     ///
     /// - Throws: `unavailable` if the device or its driver cannot be used.
     package init(path: String, logger: Logger) throws(MediaError) {
+        let use = DeviceUse()
         do throws(DisplayError) {
             self = try Display(
                 path: path,
+                onStage: { stage in if case .closing = stage { use.end() } },
                 onMessage: { message in
                     switch message.severity {
                     case .error: logger.error("\(message.text)")
@@ -22,6 +24,7 @@ extension Display {
         } catch {
             throw MediaError(error)
         }
+        use.begin(descriptor)
     }
 
     /// Opens a device as ``init(path:logger:)``, or shares the display of a device that is open.

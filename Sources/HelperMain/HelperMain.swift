@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+import HardwareDisplay
 import HardwareEncoder
 package import HelperIPC
 import HelperSandbox
@@ -44,6 +45,12 @@ package enum HelperMain {
             services: services
         )
         log.connect(server)
+        DeviceUse.observe { event in
+            switch event {
+            case .opened(let descriptor): server.share(device: descriptor)
+            case .closes(let descriptor): server.unshare(device: descriptor)
+            }
+        }
         for warning in report.warnings { log.write(level: "warning", warning) }
         do {
             try server.run()

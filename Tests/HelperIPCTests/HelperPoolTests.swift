@@ -222,6 +222,88 @@ extension ProcessTests {
         }
     }
 
+    /// Devices that a helper has open: this process keeps copies, so that the kernel shows what the GPU does for them.
+    @Suite struct HelperDeviceTests {
+        /// A helper, and the ends of a pipe. The read end tells whether this process still has a copy of the other one.
+        private func withHelper(
+            _ body: (HelperHost, Channel, borrowing DescriptorPair) throws -> Void
+        ) throws {
+            let sockets = try DescriptorPair.sockets()
+            let helper = Channel(try Descriptor.duplicate(sockets.far.number), peer: "the client")
+            let host = try HelperHost.adopt(try Descriptor.duplicate(sockets.near.number))
+            defer { host.close() }
+            try helper.send(ControlNotice.hello(Greeting(build: "fake")))
+            try host.awaitGreeting(within: .seconds(20))
+            try body(host, helper, try DescriptorPair.pipe())
+        }
+
+        private func send(_ helper: Channel, _ number: Int32, _ pipe: borrowing DescriptorPair) throws {
+            try helper.send(ControlNotice.device(DeviceNumber(number)), descriptor: pipe.far.number)
+        }
+
+        /// Waits until everything that was sent before has arrived.
+        private func settle(_ host: HelperHost, _ helper: Channel) throws {
+            let hasArrived = Mutex(false)
+            host.setLog { line in if line.text == "so far" { hasArrived.withLock { $0 = true } } }
+            try helper.send(ControlNotice.log(LogLine(level: "debug", text: "so far")))
+            #expect(Patience.block { hasArrived.withLock { $0 } })
+        }
+
+        /// The descriptors of this process on the same pipe.
+        private func copies(_ pipe: borrowing DescriptorPair) throws -> Int {
+            let link = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(pipe.near.number)")
+            return ProcessFiles.names("/proc/self/fd").count { name in
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")) == link
+            } - 2
+        }
+
+        @Test func aCopyIsKeptUntilTheHelperClosesTheDevice() throws {
+            try withHelper { host, helper, pipe in
+                try send(helper, 7, pipe)
+                try send(helper, 8, pipe)
+                try settle(host, helper)
+                #expect(try copies(pipe) == 2)
+                // Neither a number that is used again nor one that is unknown matters.
+                try send(helper, 8, pipe)
+                try helper.send(ControlNotice.deviceClosed(DeviceNumber(9)))
+                try settle(host, helper)
+                #expect(try copies(pipe) == 2)
+                try helper.send(ControlNotice.deviceClosed(DeviceNumber(7)))
+                try settle(host, helper)
+                #expect(try copies(pipe) == 1)
+            }
+            Traces.expectNone()
+        }
+
+        @Test func copiesAreClosedWithTheHelper() throws {
+            try withHelper { host, helper, pipe in
+                try send(helper, 7, pipe)
+                try settle(host, helper)
+                helper.shutDown()
+                #expect(host.ending(within: .seconds(20)) != nil)
+                #expect(try copies(pipe) == 0)
+            }
+            Traces.expectNone()
+        }
+
+        @Test func aHelperCannotUseAllDescriptorsUp() throws {
+            try withHelper { host, helper, pipe in
+                for number in 0..<Int32(HelperHost.mostDevices) + 20 { try send(helper, number, pipe) }
+                try settle(host, helper)
+                #expect(try copies(pipe) == HelperHost.mostDevices)
+            }
+            Traces.expectNone()
+        }
+
+        @Test func aDeviceWithoutADescriptorIsRefused() throws {
+            try withHelper { host, helper, pipe in
+                try helper.send(ControlNotice.device(DeviceNumber(1)))
+                #expect(host.ending(within: .seconds(20))?.code == .malformedData)
+            }
+            Traces.expectNone()
+        }
+    }
+
     /// What a helper process says on its control socket.
     @Suite struct HelperGreetingTests {
         private func greet(_ speak: @escaping @Sendable (Channel, Int32) throws -> Void) throws -> MediaError? {

@@ -155,12 +155,12 @@ import Testing
     }
 
     @Test func itsBytes() {
-        #expect(drain == [0x56, 0x54, 0x49, 0x50, 15, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
+        #expect(drain == [0x56, 0x54, 0x49, 0x50, 16, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0])
     }
 
     @Test(arguments: [
         (0, 0, "magic number at byte 0 is 0, expected 86"),
-        (4, 1, "version of the protocol at byte 4 is 1, expected 15"),
+        (4, 1, "version of the protocol at byte 4 is 1, expected 16"),
         (6, 77, "kind of message at byte 6 cannot be 77"),
         (8, 1, "flags at byte 8 is 1, expected 0"),
         (10, 1, "number of descriptors at byte 10 is 1, expected 0"),

@@ -21,6 +21,9 @@ final class HelperHost: Sendable {
         var connections = 0
         /// Receives the log lines of the helper, on the host's thread; never blocks.
         var log: @Sendable (HelperLogLine) -> Void
+        /// The devices that the helper has open, so that the kernel tells what they do for it with this process, too. They
+        /// are closed with the helper, whose memory on the device is free then.
+        var devices: [DeviceNumber: SharedDescriptor] = [:]
         /// How the process ended on its own.
         var ending: HelperProcess.Ending?
     }
@@ -28,6 +31,8 @@ final class HelperHost: Sendable {
     /// The time that a helper may take to end after it was asked to, or has closed its socket.
     static let grace = Duration.seconds(2)
     static let peer = "the helper process"
+    /// How many devices of a helper are kept; more are closed at once.
+    static let mostDevices = 64
 
     private let program: HelperProgram
     /// The path of the program; `nil` if it was started elsewhere.
@@ -282,7 +287,8 @@ final class HelperHost: Sendable {
             let events = try waitForEvents([(control.socketNumber, POLLIN), (output, POLLIN)], until: .never)
             if events[1] != 0, !readOutput(output, &tail) { output = -1 }
             guard events[0] != 0 else { continue }
-            guard let notice = try control.receive(ControlNotice.self) else { return }
+            var descriptor: Descriptor?
+            guard let notice = try control.receive(ControlNotice.self, descriptor: &descriptor) else { return }
             switch notice {
             case .log(let message):
                 let line = HelperLogLine(level: message.level, text: message.text)
@@ -296,8 +302,32 @@ final class HelperHost: Sendable {
                 }
                 guard isFirst else { throw MediaError(.malformedData, "\(Self.peer) sent its greeting twice") }
                 greeted.open()
+            case .device(let number):
+                guard let descriptor = descriptor.take() else {
+                    throw MediaError(.malformedData, "\(Self.peer) sent a device without its descriptor")
+                }
+                keep(SharedDescriptor(descriptor), as: number)
+            case .deviceClosed(let number): keep(nil, as: number)
             }
         }
+    }
+
+    /// Keeps a copy of a device's descriptor, or closes it. What is replaced is closed outside of the lock.
+    private func keep(_ descriptor: SharedDescriptor?, as number: DeviceNumber) {
+        let replaced = state.withLock { state in
+            let replaced = state.devices.removeValue(forKey: number)
+            if let descriptor, state.devices.count < Self.mostDevices { state.devices[number] = descriptor }
+            return replaced
+        }
+        withExtendedLifetime(replaced) {}
+    }
+
+    private func forgetDevices() {
+        let devices = state.withLock { state in
+            defer { state.devices = [:] }
+            return state.devices
+        }
+        withExtendedLifetime(devices) {}
     }
 
     /// - Returns: Whether more output may follow.
@@ -326,6 +356,7 @@ final class HelperHost: Sendable {
     private func conclude(_ error: MediaError?, _ launch: Launch?, _ tail: inout LogTail) {
         let process = state.withLock { $0.process }
         if error != nil { process?.end() }
+        forgetDevices()
         let (ending, wasForced) = process.map { end($0, launch, &tail) } ?? (nil, false)
         // After this, no pictures are returned and no answers are awaited.
         var failure = error ?? MediaError(.frameFailed, "\(Self.peer) closed its connection")

@@ -43,6 +43,19 @@ struct LogLine: WireStructure, Hashable, Sendable {
     }
 }
 
+/// The number of a device's descriptor in the helper. It names the device until it is closed.
+struct DeviceNumber: WireStructure, Hashable, Sendable {
+    static let blank = DeviceNumber(0)
+
+    var number: Int32
+
+    init(_ number: Int32) { self.number = number }
+
+    mutating func visit(_ visitor: inout some WireVisitor) throws(WireError) {
+        try visitor.field(&number)
+    }
+}
+
 /// Messages from the client to a helper process, over the socket that the process was started with.
 enum ControlOrder: Sendable {
     /// Answered by ``ControlNotice/hello(_:)``.
@@ -101,12 +114,18 @@ enum ControlNotice: Sendable {
     case hello(Greeting)
     /// A log line.
     case log(LogLine)
+    /// The descriptor in the message is a copy of that of a device that the helper has opened.
+    case device(DeviceNumber)
+    /// The helper closes a device.
+    case deviceClosed(DeviceNumber)
 }
 
 extension ControlNotice: WireMessage {
     enum Kind: UInt16 {
         case hello = 193
         case log
+        case device
+        case deviceClosed
     }
 
     var kind: UInt16 {
@@ -114,16 +133,25 @@ extension ControlNotice: WireMessage {
             switch self {
             case .hello: .hello
             case .log: .log
+            case .device: .device
+            case .deviceClosed: .deviceClosed
             }
         return kind.rawValue
     }
 
-    var descriptorCount: Int { 0 }
+    var descriptorCount: Int {
+        switch self {
+        case .device: 1
+        case .hello, .log, .deviceClosed: 0
+        }
+    }
 
     init(kind: UInt16, from reader: inout WireReader) throws(WireError) {
         switch Kind(rawValue: kind) {
         case .hello: self = .hello(try Greeting(from: &reader))
         case .log: self = .log(try LogLine(from: &reader))
+        case .device: self = .device(try DeviceNumber(from: &reader))
+        case .deviceClosed: self = .deviceClosed(try DeviceNumber(from: &reader))
         case nil: throw reader.error("kind of message", at: 6, .noSuchValue(given: "\(kind)"))
         }
     }
@@ -135,6 +163,7 @@ extension ControlNotice: WireMessage {
             let limitations = greeting.limitations.prefix(Greeting.mostLimitations).map(\.fittingWire)
             try Greeting(build: greeting.build, limitations: limitations).write(to: &writer)
         case .log(let line): try LogLine(level: line.level, text: line.text.fittingWire).write(to: &writer)
+        case .device(let number), .deviceClosed(let number): try number.write(to: &writer)
         }
     }
 }

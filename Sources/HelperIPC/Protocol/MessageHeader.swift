@@ -17,7 +17,7 @@ struct MessageHeader: Hashable {
     static let lengthPosition = 12
     static let magic: [UInt8] = Array("VTIP".utf8)
     /// Increased by every change that an older helper or client would not understand.
-    static let version: UInt16 = 15
+    static let version: UInt16 = 16
     /// The maximum payload. A message with its header fits into the smallest default send buffer of sockets.
     static let maximumPayload = 128 << 10
 

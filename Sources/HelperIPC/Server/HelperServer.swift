@@ -53,6 +53,21 @@ package final class HelperServer: Sendable {
         try? control.send(ControlNotice.log(LogLine(level: level, text: text)))
     }
 
+    /// Gives the client a copy of the descriptor of a device that was opened. Safe to call on any thread.
+    ///
+    /// Nobody may look into the files of this process in `/proc`, but the kernel counts the time that a GPU has worked for an
+    /// open file with every process that has it. The client does nothing else with it.
+    ///
+    /// - Parameter descriptor: The descriptor, which the caller keeps.
+    package func share(device descriptor: Int32) {
+        try? control.send(ControlNotice.device(DeviceNumber(descriptor)), descriptor: descriptor)
+    }
+
+    /// Lets the client close the copy of a descriptor that is about to be closed.
+    package func unshare(device descriptor: Int32) {
+        try? control.send(ControlNotice.deviceClosed(DeviceNumber(descriptor)))
+    }
+
     /// Serves until the client closes the connection and every encoder is closed.
     ///
     /// - Throws: `malformedData` for a message that violates the protocol, `inputOutput` if the client has disappeared.

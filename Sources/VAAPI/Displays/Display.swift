@@ -81,6 +81,9 @@ public struct Display: ~Copyable, Sendable {
     /// objects exists, and must not be terminated.
     package var address: UnsafeMutableRawPointer { handle }
 
+    /// The descriptor of the render node. It is valid as long as the display or one of its objects exists.
+    package var descriptor: Int32 { connection.descriptor }
+
     /// Returns another display for the same connection.
     public func share() -> Display { Display(connection, version, openingMessages, onStage) }
 

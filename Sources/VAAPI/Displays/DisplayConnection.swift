@@ -48,6 +48,9 @@ final class DisplayConnection: Sendable {
     /// The path of the node.
     var path: String { node.path }
 
+    /// The descriptor of the node, open as long as the connection.
+    var descriptor: Int32 { node.descriptor }
+
     /// Closes the connection. If the driver fails to close, its memory is leaked, and it sends no more messages.
     func end() throws(VAError) {
         hasEnded.store(true, ordering: .relaxed)

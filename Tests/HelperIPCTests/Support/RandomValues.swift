@@ -428,7 +428,8 @@ extension SeededGenerator {
     mutating func controlNotices() -> [ControlNotice] {
         [
             .hello(Greeting(build: text(), limitations: list { $0.text() })),
-            .log(LogLine(level: text(), text: text())),
+            .log(LogLine(level: text(), text: text())), .device(DeviceNumber(integer())),
+            .deviceClosed(DeviceNumber(integer())),
         ]
     }
 

@@ -48,6 +48,7 @@ enum Seeds {
         say(ControlNotice.hello(Greeting(build: "fuzz", limitations: ["none"])), .control, &output)
         say(EncoderHelperMessage.created(properties), .waits, &output)
         say(ControlNotice.log(LogLine(level: "warning", text: "so far so good")), .control, &output)
+        say(ControlNotice.deviceClosed(DeviceNumber(9)), .control, &output)
         for number in [0, 1, 2] as [Int64] { frame(number, &output) }
         let adjustment = Adjustment(property: "size", requested: "33x17", used: "32x16", reason: "why not")
         say(EncoderHelperMessage.updated(.done(adjustments: [adjustment])), .waits, &output)
