@@ -248,8 +248,8 @@ let package = Package(
         .target(
             name: "EncodingBenchmark",
             dependencies: [
-                "BitstreamSyntax", "CLinux", "FFmpegSupport", "MediaIO", "MediaTypes", "PixelConversion", "RenderNodes",
-                "SoftwareEncoder", "VAToolbox",
+                "BitstreamSyntax", "CLinux", "FFmpegSupport", "HostSystem", "MediaIO", "MediaTypes", "PixelConversion",
+                "RenderNodes", "SoftwareEncoder", "VAToolbox",
             ],
             swiftSettings: strict
         ),
@@ -342,7 +342,7 @@ let package = Package(
         .testTarget(name: "ServiceAPITests", dependencies: ["ServiceAPI"], swiftSettings: strict),
         .testTarget(
             name: "EncodingServiceTests",
-            dependencies: ["EncodingService", "HostSystem", "JobStore", "ServiceAPI"],
+            dependencies: ["EncodingService", "HostSystem", "JobStore", "ServiceAPI", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -363,7 +363,7 @@ let package = Package(
         // What tests and helpers for tests share, and a helper whose encoders follow scripts.
         .target(
             name: "TestSupport",
-            dependencies: ["BitstreamSyntax", "MediaTypes", "RenderNodes", logging],
+            dependencies: ["BitstreamSyntax", "HostSystem", "MediaTypes", "RenderNodes", logging],
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
@@ -385,8 +385,8 @@ let package = Package(
         .testTarget(
             name: "EncodingBenchmarkTests",
             dependencies: [
-                "BitstreamSyntax", "EncodingBenchmark", "MediaIO", "MediaTypes", "PixelConversion", "TestSupport",
-                "VAToolbox", "VAToolboxCommand", "VAToolboxHelper",
+                "BitstreamSyntax", "EncodingBenchmark", "HostSystem", "MediaIO", "MediaTypes", "PixelConversion",
+                "TestSupport", "VAToolbox", "VAToolboxCommand", "VAToolboxHelper",
             ],
             exclude: ["Report/older.json", "Statistics/bjontegaard.json"],
             swiftSettings: strict

@@ -99,6 +99,7 @@ package struct EncodingService: Sendable {
         let deliveries = try DeliveryStore(path: data.deliveries)
         let secrets = try WebhookSecrets(path: data.webhookSecret)
         let devices = DeviceMonitor(commands: commands, changes: changes, logger: logger)
+        let capacity = CapacityMonitor(setting: settings.workers, devices: devices)
         let runner = TaskRunner(
             store: store,
             data: data,
@@ -108,7 +109,7 @@ package struct EncodingService: Sendable {
             progress: progress,
             changes: changes,
             attempts: attempts,
-            usableDevices: { await devices.present?.devices.filter(\.usable).map(\.node) ?? [] },
+            capacity: capacity,
             logger: logger
         )
         let dispatcher = Dispatcher(
@@ -117,6 +118,7 @@ package struct EncodingService: Sendable {
             data: data,
             uploads: uploads,
             deliveries: deliveries,
+            capacity: capacity,
             changes: changes,
             settings: settings,
             node: Self.node,
@@ -143,16 +145,17 @@ package struct EncodingService: Sendable {
             inputs: inputs,
             deliverer: deliverer,
             dispatcher: dispatcher,
+            capacity: capacity,
             progress: progress,
             changes: changes,
             devices: devices,
             preview: JobPreview(data: data, inputs: inputs, commands: commands),
             commands: commands,
             streams: ConcurrencyLimit(
-                most: settings.streams > 0 ? settings.streams : 2 * dispatcher.most,
+                most: settings.streams > 0 ? settings.streams : 2 * capacity.limit.least,
                 of: "streams"
             ),
-            previews: ConcurrencyLimit(most: 2 * dispatcher.most, of: "probes and dry runs"),
+            previews: ConcurrencyLimit(most: 2 * capacity.limit.least, of: "probes and dry runs"),
             counter: RequestCounter(),
             attempts: attempts,
             deliveries: deliveries,

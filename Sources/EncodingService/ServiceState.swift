@@ -17,6 +17,7 @@ struct ServiceState: Sendable {
     let inputs: InputResolver
     let deliverer: Deliverer
     let dispatcher: Dispatcher
+    let capacity: CapacityMonitor
     let progress: LiveProgress
     let changes: ChangeSignal
     let devices: DeviceMonitor
@@ -46,6 +47,7 @@ struct ServiceState: Sendable {
 
     func nodeStatus() async throws -> NodeStatus {
         let status = await dispatcher.status
+        let machine = capacity.load
         let queues = try await store.queues()
         let space = try await FileWork.run { [data] in try Files.space(data.path) }
         var load = [Double](repeating: 0, count: 3)
@@ -64,6 +66,11 @@ struct ServiceState: Sendable {
             }
             if count > 0 { $0.load = load[0] }
             $0.memory = MemoryLimits.status()
+            $0.processors = ProcessorStatus {
+                $0.count = capacity.processors
+                $0.busy = machine.processors
+            }
+            $0.engines = machine.sortedEngines
         }
     }
 }

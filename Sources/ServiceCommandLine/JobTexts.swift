@@ -135,11 +135,17 @@ package enum JobTexts {
             "\(Readable.byteCount(Int64(status.memory.available))) available of "
                 + Readable.byteCount(Int64(status.memory.total))
         )
+        let busy = status.processors.busy.map { ", \(percent($0)) busy" } ?? ""
+        page.entry("processors", Readable.number(status.processors.count, places: 1) + busy)
         page.entry("load", Readable.number(status.load, places: 2))
         for encoder in capabilities.softwareEncoders { page.entry("CPU", "\(encoder.name), \(encoder.codec)") }
         for device in capabilities.devices {
             let name = [device.node, device.vendor ?? device.driver ?? device.kernelDriver].compactMap(\.self)
             page.entry("GPU", "\(name.joined(separator: ", ")): \(device.usable ? "usable" : "not usable")")
+            let engines = status.engines.filter { $0.node == device.node }
+            if !engines.isEmpty {
+                page.entry("", "busy: " + engines.map { "\($0.name) \(percent($0.busy))" }.joined(separator: ", "))
+            }
             if !device.encodes.isEmpty { page.entry("", "encodes \(device.encodes.joined(separator: ", "))") }
             if let until = device.suspended { page.entry("", "suspended until \(until)") }
             if let cause = device.cause { page.entry("", cause + (device.explanation.map { ": \($0)" } ?? "")) }

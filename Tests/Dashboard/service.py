@@ -173,6 +173,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer_json({"version": "1.0.0-mock", "startedAt": stamp(self.model.started - 191_000),
                           "draining": self.model.draining,
                           "running": states.count("running"), "waiting": states.count("waiting"), "load": 3.41,
+                          "processors": {"count": 16, "busy": 0.42},
+                          "engines": [{"node": device["node"], "name": name, "busy": busy}
+                                      for device in self.server.devices if device["usable"]
+                                      for name, busy in [("video", 0.83), ("video-enhance", 0.12)]],
                           "memory": {"total": 33_554_432_000, "available": 21_474_836_480},
                           "disk": {"free": 412_000_000_000, "total": 960_000_000_000, "watermark": 50_000_000_000,
                                    "low": False}})
@@ -296,7 +300,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                                          "encoder": {"name": "h264_vaapi", "codec": "h264",
                                                      "device": "/dev/dri/renderD128",
                                                      "reason": "the first GPU that passed its test encode"},
-                                         "estimate": {"duration": 41, "size": 38_400_000}})
+                                         "targets": [], "estimate": {"duration": 41, "size": 38_400_000}})
             token = self.headers.get("Idempotency-Key")
             if token not in self.model.answered:
                 self.model.answered[token] = self.model.submit(body)

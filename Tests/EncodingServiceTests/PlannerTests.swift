@@ -33,17 +33,39 @@ import Testing
         #expect(tasks.allSatisfy { JobPlanner.upload(ofPayload: $0.payload) == "u1" })
     }
 
+    @Test func tasksDemandWhatTheyWorkWith() {
+        var request = request([output("a.mp4"), output("b.m3u8", .hls), output("d.vtt", .sprite)])
+        request.destination = Destination { $0.path = "/media/out" }
+        func resources() -> [Admission.Resource?] {
+            JobPlanner.tasks(of: request, upload: nil).map { Admission.Resource($0.demand) }
+        }
+        #expect(resources() == [.devices, .devices, .processors, nil])
+        request.device = "software"
+        #expect(resources() == [.processors, .processors, .processors, nil])
+        request.device = "/dev/dri/renderD128"
+        #expect(resources() == [.devices, .devices, .processors, nil])
+    }
+
     @Test func afterALossTheOtherGPUsAreTriedAndThenTheCPU() {
         let usable = ["/dev/dri/renderD128", "/dev/dri/renderD129"]
         let lost = Failure(code: "stalled", message: "", isRetriable: true)
-        func devices(after failure: Failure?, _ change: (inout JobRequest) -> Void = { _ in }) -> [String] {
+        func devices(
+            after failure: Failure?,
+            preferred: [String]? = nil,
+            _ change: (inout JobRequest) -> Void = { _ in }
+        ) -> [String] {
             var request = request([output("a.mp4")])
             change(&request)
-            let devices = JobPlanner.Devices(after: failure, usable: usable)
+            let devices = JobPlanner.Devices(after: failure, usable: usable, preferred: preferred ?? usable)
             return JobPlanner.arguments(of: request, outputs: [0], input: "/i", folder: "/o", devices: devices)
                 .filter { $0.hasPrefix("--device=") || $0 == "--spread" || $0 == "--require-hardware" }
         }
         #expect(devices(after: nil) == ["--device=auto", "--spread"])
+        // Where the others are busy, if none is asked for.
+        #expect(devices(after: nil, preferred: [usable[1]]) == ["--device=\(usable[1])", "--spread"])
+        #expect(devices(after: nil, preferred: [usable[1]]) { $0.device = "software" } == ["--device=software"])
+        let named = devices(after: nil, preferred: [usable[1]]) { $0.device = usable[0] }
+        #expect(named == ["--device=\(usable[0])", "--spread"])
         let other = Failure(code: "unsupported", message: "", isRetriable: false, details: "{}")
         #expect(JobPlanner.noting(usable[0], in: other, after: nil) == other)
         #expect(devices(after: other) == ["--device=auto", "--spread"])

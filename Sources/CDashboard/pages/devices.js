@@ -2,14 +2,14 @@
 // GPUs and encoders: which are used, why not, and what to do.
 
 import {h} from "./dom.js";
-import {codec, plural} from "./format.js";
+import {codec, percent, plural} from "./format.js";
 import {badge, button, empty, fact, loaded, remedies, section, sign, when} from "./parts.js";
 import {reload, resource} from "./store.js";
 
 export const devices = {
   title: () => "Devices",
   open() {
-    reload("capabilities");
+    reload("capabilities", "status");
   },
   render() {
     const capabilities = resource("capabilities");
@@ -45,9 +45,16 @@ function device(value) {
       fact("Driver", value.driver), fact("Kernel driver", value.kernelDriver),
       fact("PCI address", value.pciAddress && h("code", null, value.pciAddress)),
       fact("Cause", value.cause && h("code", null, value.cause)),
+      fact("Busy", busy(value.node)),
       fact("Suspended until", value.suspended && when(value.suspended)),
       fact("Encodes", profiles(value.encodes)), fact("Decodes", profiles(value.decodes))),
     remedies(value.remedies));
+}
+
+// What the kernel tells of its engines, while jobs use them.
+function busy(node) {
+  const engines = (resource("status").value?.engines ?? []).filter(engine => engine.node === node);
+  return engines.length ? engines.map(engine => `${engine.name} ${percent(engine.busy)}`).join(", ") : null;
 }
 
 function profiles(list) {

@@ -11,7 +11,7 @@ export const PHASES = {fetching: "Fetching the input", measuring: "Measuring the
 export const WAITING = {"queue-paused": "Queue paused", "queue-closed": "Queue closed", "queue-full": "Queue full",
   draining: "Node draining", "no-worker": "No worker", demand: "No free worker", "retry-pause": "Pause before a retry",
   behind: "In line", "disk-full": "Disk full",
-  "memory-short": "Memory short"};
+  "memory-short": "Memory short", "devices-busy": "GPUs busy"};
 
 /// The input as text: that of a summary, or the one of a request.
 export function inputText(job) {

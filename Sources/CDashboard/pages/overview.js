@@ -3,7 +3,7 @@
 
 import {act, changeQueue, drainNode, resumeNode} from "./actions.js";
 import {h} from "./dom.js";
-import {bytes, plural, span} from "./format.js";
+import {bytes, percent, plural, span} from "./format.js";
 import {canCancel, inputText, isEnded, outputsText, runningTime, title} from "./jobs.js";
 import {badge, button, curves, empty, icon, loaded, positionText, progressBar, progressText, section, sign,
   waitingText, when} from "./parts.js";
@@ -43,10 +43,16 @@ function tiles() {
       && h("div", {class: "meter", role: "meter", "aria-label": "Disk in use", "aria-valuemin": "0",
         "aria-valuemax": "100", "aria-valuenow": Math.round(used * 100)},
       h("div", {class: `meter-fill ${disk.low ? "bad" : ""}`, style: {width: `${(used * 100).toFixed(1)}%`}}))),
-    tile("Load", String(Number(value.load.toFixed(2))),
-      `${bytes(value.memory.total - value.memory.available)} of ${bytes(value.memory.total)} of memory in use`),
+    loadTile(value),
     encoderTile(),
   ];
+}
+
+function loadTile({processors, load, memory}) {
+  const known = processors?.busy !== undefined;
+  const used = `${bytes(memory.total - memory.available)} of ${bytes(memory.total)} of memory in use`;
+  return tile("Load", known ? `${percent(processors.busy)} busy` : String(Number(load.toFixed(2))),
+    known ? `of ${plural(processors.count, "processor")}; ${used}` : used);
 }
 
 function encoderTile() {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import HostSystem
+
 /// The energy counters of the machine: RAPL of processors (`/sys/class/powercap`), and those of graphics cards
 /// (`energy1_input` of hwmon, which i915 and xe provide).
 ///

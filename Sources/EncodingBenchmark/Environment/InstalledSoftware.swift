@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import FFmpegSupport
+internal import HostSystem
 internal import SoftwareEncoder
 internal import VAToolbox
 

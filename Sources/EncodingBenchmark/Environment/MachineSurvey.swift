@@ -2,6 +2,7 @@
 
 internal import CLinux
 internal import Glibc
+internal import HostSystem
 internal import RenderNodes
 
 /// Describes the machine and its installed software. It only reads files and opens each render node once.

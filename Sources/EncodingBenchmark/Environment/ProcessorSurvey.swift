@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import HostSystem
+
 /// The kernel's description of the CPU, and the share of it that this process may use.
 struct ProcessorSurvey {
     let files: MachineFiles
@@ -14,7 +16,7 @@ struct ProcessorSurvey {
             model: model(whole, &gaps),
             cores: cores(blocks),
             logicalProcessors: online,
-            usableProcessors: min(Double(min(affinity ?? online, online)), quota ?? .infinity),
+            usableProcessors: ProcessorGrant(files).count,
             governor: governor(&gaps),
             maximumFrequency: files.word("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
                 .flatMap { Double($0) }.map { $0 * 1000 },
@@ -39,19 +41,9 @@ struct ProcessorSurvey {
         return cores.isEmpty || cores.count < processors.count ? nil : Set(cores).count
     }
 
-    private var online: Int? { files.word("/sys/devices/system/cpu/online").map { Self.count($0[...]) } }
-
-    /// The number of processors that this process may run on.
-    private var affinity: Int? {
-        KeyedLines(files.word("/proc/self/status") ?? "")["Cpus_allowed_list"].map(Self.count)
-    }
-
-    /// Returns the number of processors in a list such as `0-3,8`.
-    private static func count(_ list: Substring) -> Int {
-        list.split(separator: ",").reduce(0) { sum, part in
-            let ends = part.split(separator: "-").compactMap { Int($0) }
-            return sum + (ends.last ?? 0) - (ends.first ?? 0) + 1
-        }
+    /// The number of processors that are online.
+    private var online: Int? {
+        files.word("/sys/devices/system/cpu/online").map { ProcessorGrant.numbers($0[...]).count }
     }
 
     private func governor(_ gaps: inout [String]) -> String? {
@@ -62,41 +54,5 @@ struct ProcessorSurvey {
         let governors = Set(processors.compactMap { files.word("\(folder)/\($0)/cpufreq/scaling_governor") })
         if governors.isEmpty { gaps.append("the frequency governor: the kernel shows no \(folder)/cpu0/cpufreq") }
         return governors.isEmpty ? nil : governors.sorted().joined(separator: ", ")
-    }
-
-    /// The number of processors that control groups grant, the minimum of all levels; `nil` if none limits it.
-    private var quota: Double? {
-        var quotas: [Double] = []
-        for line in (files.word("/proc/self/cgroup") ?? "").split(separator: "\n") {
-            let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-            guard fields.count == 3 else { continue }
-            let isUnified = fields[1].isEmpty
-            guard isUnified || fields[1].split(separator: ",").contains("cpu") else { continue }
-            // In a container, the group's own folder is the root of the mount.
-            var group = Substring(fields[2])
-            while true {
-                if let quota = isUnified ? unifiedQuota(group) : oldQuota(group) { quotas.append(quota) }
-                guard let slash = group.lastIndex(of: "/"), group != "/", !group.isEmpty else { break }
-                group = group[..<slash]
-            }
-        }
-        return quotas.min()
-    }
-
-    /// Parses `cpu.max`: a quota or `max`, and a period, in microseconds.
-    private func unifiedQuota(_ group: Substring) -> Double? {
-        let words = files.word("/sys/fs/cgroup\(group)/cpu.max")?.split(separator: " ") ?? []
-        guard words.count == 2, let quota = Double(words[0]), let period = Double(words[1]), period > 0 else {
-            return nil
-        }
-        return quota / period
-    }
-
-    private func oldQuota(_ group: Substring) -> Double? {
-        let folder = "/sys/fs/cgroup/cpu\(group)/cpu.cfs_"
-        guard let quota = files.word(folder + "quota_us").flatMap({ Double($0) }), quota > 0,
-            let period = files.word(folder + "period_us").flatMap({ Double($0) }), period > 0
-        else { return nil }
-        return quota / period
     }
 }

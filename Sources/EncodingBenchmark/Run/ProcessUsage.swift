@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import Glibc
+internal import HostSystem
 
 /// The resource usage of this process and its children since they started.
 struct ProcessUsage {
@@ -38,12 +39,7 @@ struct ProcessUsage {
     }
 
     /// The running child processes of this process.
-    static var children: [pid_t] {
-        let tasks = (try? files.names("/proc/self/task")) ?? []
-        return tasks.flatMap { task in
-            (files.word("/proc/self/task/\(task)/children") ?? "").split(separator: " ").compactMap { pid_t($0) }
-        }.sorted()
-    }
+    static var children: [pid_t] { files.children(of: "self") }
 
     private static func usage(_ who: __rusage_who) -> BenchmarkReport.ProcessorTime {
         var usage = rusage()

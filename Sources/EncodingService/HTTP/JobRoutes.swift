@@ -81,7 +81,7 @@ struct JobRoutes: Sendable {
             share: query.share,
             labels: Dictionary(query.labels.map { ($0.key, $0.value) }) { $1 }
         )
-        let hold = await service.dispatcher.status.hold
+        let status = await service.dispatcher.status
         var list = JobList()
         // A text is looked for in so many jobs at most; the cursor then leads on.
         var rest = query.text == nil ? query.limit : Self.mostSearched
@@ -92,7 +92,7 @@ struct JobRoutes: Sendable {
                 position = record.job.position
                 var summary = try view.summary(record)
                 guard query.text.map(summary.contains) ?? true else { continue }
-                summary.waiting = waitingReason(record, hold)
+                summary.waiting = waitingReason(record, status)
                 list.jobs.append(summary)
             }
             rest -= records.count
@@ -109,19 +109,19 @@ struct JobRoutes: Sendable {
     func waiting(_ request: Request, _ context: ServiceContext) async throws -> Response {
         let id = try id(context)
         let record = try await store.job(id)
-        guard let reason = waitingReason(record, await service.dispatcher.status.hold) else {
+        guard let reason = waitingReason(record, await service.dispatcher.status) else {
             throw APIError(.invalidState, "The job does not wait", value: .string(id.rawValue))
         }
         return JSONBody.response(reason)
     }
 
     /// Why a job waits: what the store knows, or what keeps the workers of this node from taking it.
-    private func waitingReason(_ record: JobRecord, _ hold: Dispatcher.Hold?) -> ServiceAPI.WaitingReason? {
-        record.waiting.map { JobView.reason($0, hold: hold) }
+    private func waitingReason(_ record: JobRecord, _ status: Dispatcher.Status) -> ServiceAPI.WaitingReason? {
+        record.waiting.map { JobView.reason($0, status) }
     }
 
     private func view(of record: JobRecord) async throws -> ServiceAPI.Job {
-        try view.job(record, waiting: waitingReason(record, await service.dispatcher.status.hold))
+        try view.job(record, waiting: waitingReason(record, await service.dispatcher.status))
     }
 
     private func answer(_ id: JobID, _ request: Request) async throws -> Response {

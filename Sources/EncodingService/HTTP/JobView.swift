@@ -88,9 +88,11 @@ struct JobView {
 
     static func reason(
         _ reason: StoredWaitingReason,
-        hold: Dispatcher.Hold?
+        _ status: Dispatcher.Status
     ) -> ServiceAPI.WaitingReason {
-        ServiceAPI.WaitingReason { value in
+        let hold: Dispatcher.Hold? =
+            if case .worker(_, let demand) = reason { status.hold(of: demand) } else { nil }
+        return ServiceAPI.WaitingReason { value in
             switch reason {
             case .worker where hold == .draining:
                 value.reason = .draining
@@ -101,6 +103,9 @@ struct JobView {
             case .worker where hold == .memoryShort:
                 value.reason = .memoryShort
                 value.message = "The service has too little memory for another task beside those that run"
+            case .worker where hold == .devicesBusy:
+                value.reason = .devicesBusy
+                value.message = "The GPUs are busy: another task would make those that run slower"
             case .pause(let until):
                 value.reason = .retryPause
                 value.message = "A failed attempt is repeated after a pause"

@@ -162,6 +162,16 @@ extension ServiceState {
             [([], Double(memory.available))]
         )
         text.add("memory_size_bytes", "gauge", "Memory of the machine or container", [([], Double(memory.total))])
+        let load = capacity.load
+        if let busy = load.processors {
+            text.add("processors_busy_ratio", "gauge", "Share of the processors that is busy", [([], busy)])
+        }
+        text.add(
+            "engine_busy_ratio",
+            "gauge",
+            "Share of the time in which tasks and streams keep an engine of a GPU busy",
+            load.sortedEngines.map { ([("node", $0.node), ("engine", $0.name)], $0.busy) }
+        )
         if let devices = await devices.present {
             text.add(
                 "device_usable",

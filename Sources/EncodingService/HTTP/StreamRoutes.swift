@@ -97,11 +97,12 @@ private final class EncodingStream: Sendable {
         request.requireHardware = query.requireHardware
         request.input.format = query.inputFormat
         request.input.frameRate = query.inputFrameRate
-        let ability = "stream:\(Identifier.make(at: Clock.now))"
+        let resource: Admission.Resource = query.device == "software" ? .processors : .devices
+        let abilities: Set = ["stream:\(Identifier.make(at: Clock.now))", resource.rawValue]
         let task = TaskDraft(
             kind: StreamRoutes.taskKind,
             payload: JSONValue.object(["outputs": [0]]).text,
-            demand: Demand(abilities: [ability]),
+            demand: Demand(abilities: abilities),
             retries: RetryPolicy(mostFailures: 1, mostLosses: 1)
         )
         let draft = JobDraft(
@@ -112,7 +113,7 @@ private final class EncodingStream: Sendable {
         )
         (input, output) = try Self.pipes()
         do {
-            (job, claim) = try await Self.begin(draft, ability, service)
+            (job, claim) = try await Self.begin(draft, abilities, service)
         } catch {
             for end in [input.read, input.write, output.read, output.write] { close(end) }
             throw error
@@ -122,11 +123,11 @@ private final class EncodingStream: Sendable {
     /// Submits the job, and claims its task.
     private static func begin(
         _ draft: JobDraft,
-        _ ability: String,
+        _ abilities: Set<String>,
         _ service: ServiceState
     ) async throws -> (JobID, Claim) {
         let job = try await service.store.submit(draft).job.id
-        let offer = Demand(abilities: [ability])
+        let offer = Demand(abilities: abilities)
         let claim = try await service.store.claim(service.dispatcher.request(offering: offer, in: [StreamRoutes.queue]))
         guard let claim else {
             _ = try await service.store.cancel(job)

@@ -90,7 +90,7 @@ package struct Setting: Sendable {
             \.workers,
             in: 0...1024,
             "number",
-            "Tasks at a time; 0: one per two processors, at least one"
+            "Tasks at a time; 0: by measured load, from one per two processors up to four per processor"
         ),
         .seconds(
             "workers.stall-timeout",

@@ -31,6 +31,9 @@ actor DeviceMonitor {
     /// What is known without asking.
     var present: Capabilities? { known?.capabilities }
 
+    /// The render nodes of GPUs that tasks can use now, as of the last look at them.
+    var usable: [String] { present?.devices.filter(\.usable).map(\.node) ?? [] }
+
     /// Asks all drivers again.
     func probe() async throws -> Capabilities {
         if let probing { return try await probing.value }

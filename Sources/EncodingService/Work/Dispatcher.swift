@@ -19,12 +19,15 @@ actor Dispatcher {
     private let logger: Logger
     private nonisolated let settings: ServiceSettings
     private nonisolated let node: String
-    nonisolated let most: Int
+    private nonisolated let capacity: CapacityMonitor
     private var running: [AttemptToken: Running] = [:]
     private var isDraining = false
     private var isStopping = false
     private var hasEnded = false
     private var lastRenewal = -Double.infinity
+    private var lastMeasurement = -Double.infinity
+    /// What may begin, as of the last look.
+    private var offer = Admission.Offer()
     private var lastUpkeep = -Double.infinity
     private var lastBackup = Clock.monotonic
     private var isDiskLow = false
@@ -43,6 +46,7 @@ actor Dispatcher {
         var claim: Claim
         /// Whether it takes one of the places for tasks.
         var isTask = true
+        let begin = Clock.monotonic
         var work: Task<TaskRunner.Outcome, Never>
     }
 
@@ -52,6 +56,7 @@ actor Dispatcher {
         data: DataFolder,
         uploads: UploadStore,
         deliveries: DeliveryStore,
+        capacity: CapacityMonitor,
         changes: ChangeSignal,
         settings: ServiceSettings,
         node: String,
@@ -62,12 +67,11 @@ actor Dispatcher {
         self.data = data
         self.uploads = uploads
         self.deliveries = deliveries
+        self.capacity = capacity
         self.changes = changes
         self.settings = settings
         self.node = node
         self.logger = logger
-        let processors = max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
-        most = settings.workers > 0 ? settings.workers : max(processors / 2, 1)
     }
 
     // MARK: State
@@ -78,7 +82,10 @@ actor Dispatcher {
         var isDiskLow: Bool
         var isMemoryShort: Bool
         var running: Int
+        /// The number of tasks that may run, without streams.
         var most: Int
+        /// Whether tasks for GPUs have to wait until engines have time.
+        var areDevicesBusy: Bool
         /// Why the store cannot be used now.
         var storeFailure: String?
 
@@ -89,6 +96,11 @@ actor Dispatcher {
             if isMemoryShort { return .memoryShort }
             return storeFailure.map { .storeAway($0) }
         }
+
+        /// Why a task does not begin that is next; `nil` if all workers have tasks.
+        func hold(of demand: Demand) -> Hold? {
+            hold ?? (areDevicesBusy && Admission.Resource(demand) == .devices ? .devicesBusy : nil)
+        }
     }
 
     /// Why a node begins no task.
@@ -96,6 +108,8 @@ actor Dispatcher {
         case draining
         case diskFull
         case memoryShort
+        /// The engines of all GPUs are busy.
+        case devicesBusy
         /// The job store cannot be used, with the reason.
         case storeAway(String)
     }
@@ -106,7 +120,8 @@ actor Dispatcher {
             isDiskLow: isDiskLow,
             isMemoryShort: isMemoryShort,
             running: running.count,
-            most: most,
+            most: capacity.limit.most,
+            areDevicesBusy: offer.areDevicesBusy,
             storeFailure: storeFailure
         )
     }
@@ -154,6 +169,15 @@ actor Dispatcher {
     }
 
     private var taskCount: Int { running.values.count(where: \.isTask) }
+
+    private var loads: (tasks: [Admission.Task], streams: [Admission.Task]) {
+        func loads(_ isTask: Bool) -> [Admission.Task] {
+            running.values.filter { $0.isTask == isTask }.map {
+                Admission.Task(resource: Admission.Resource($0.claim.draft.demand), begin: $0.begin)
+            }
+        }
+        return (loads(true), loads(false))
+    }
 
     // MARK: Work
 
@@ -259,6 +283,11 @@ actor Dispatcher {
 
     private func step() async {
         let now = Clock.monotonic
+        if now - lastMeasurement >= Self.measuringInterval {
+            lastMeasurement = now
+            let loads = loads
+            await capacity.measure(loads.tasks + loads.streams)
+        }
         do throws(StoreError) {
             if now - lastUpkeep >= upkeepInterval {
                 // What runs here is heard of before anything is taken from workers that were not. If this process was
@@ -279,6 +308,7 @@ actor Dispatcher {
     }
 
     private var upkeepInterval: Double { min(1, settings.lease / 4) }
+    private static let measuringInterval = 1.0
     /// How long tasks wait at most after one has found the disk full.
     private static let shortageLimit = 60.0
     private nonisolated var lease: Duration { .seconds(settings.lease) }
@@ -330,9 +360,13 @@ actor Dispatcher {
     }
 
     private func claim() async throws(StoreError) {
-        guard !isDraining, !isStopping, taskCount < most, checkDisk() else { return }
-        while taskCount < most, checkMemory() {
-            guard let claim = try await store.claim(request()) else { return }
+        guard !isDraining, !isStopping, checkDisk() else { return }
+        while checkMemory() {
+            let loads = loads
+            offer = await capacity.offer(beside: loads.tasks, streams: loads.streams)
+            guard !offer.resources.isEmpty,
+                let claim = try await store.claim(request(offering: offer.abilities))
+            else { return }
             let work = Task { [runner] in await runner.run(claim) }
             running[claim.token] = Running(claim: claim, work: work)
             Task {

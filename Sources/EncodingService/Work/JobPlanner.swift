@@ -21,6 +21,7 @@ enum JobPlanner {
             TaskDraft(
                 kind: encodingKind,
                 payload: payload(outputs: group, upload: upload),
+                demand: resource(of: request, group).demand,
                 cost: Double(group.count),
                 retries: RetryPolicy(mostFailures: request.attempts)
             )
@@ -33,6 +34,12 @@ enum JobPlanner {
             retries: RetryPolicy(mostFailures: 10, mostLosses: 10, pause: 5)
         )
         return encodes + [delivery]
+    }
+
+    /// What a task works with. Pictures are made of what the CPU decodes.
+    private static func resource(of request: JobRequest, _ outputs: [Int]) -> Admission.Resource {
+        let isForCPU = request.device == "software" || outputs.contains { request.outputs[$0].kind.isPictures }
+        return isForCPU ? .processors : .devices
     }
 
     /// The kind of the tasks that make outputs.
@@ -291,6 +298,8 @@ enum JobPlanner {
     /// Where the outputs of an attempt may be encoded.
     enum Devices: Sendable, Hashable {
         case asRequested
+        /// On these GPUs, unless others are requested: the rest is busy.
+        case preferring([String])
         /// On these GPUs, or on the CPU.
         case remaining([String])
 
@@ -299,9 +308,10 @@ enum JobPlanner {
         /// - Parameters:
         ///   - failure: That of the attempt before.
         ///   - usable: The GPUs that can be used now.
-        init(after failure: Failure?, usable: [String]) {
+        ///   - preferred: Those of them that have capacity.
+        init(after failure: Failure?, usable: [String], preferred: [String]) {
             guard let failure, JobPlanner.isLoss(failure) else {
-                self = .asRequested
+                self = preferred == usable ? .asRequested : .preferring(preferred)
                 return
             }
             let lost = JobPlanner.lostDevices(failure)
@@ -311,7 +321,12 @@ enum JobPlanner {
 
         /// The values of `--device`.
         fileprivate func choice(_ request: JobRequest) -> [String] {
-            guard case .remaining(let nodes) = self else { return [request.device] }
+            let nodes: [String]
+            switch self {
+            case .asRequested: return [request.device]
+            case .preferring(let nodes): return request.device == "auto" ? nodes : [request.device]
+            case .remaining(let remaining): nodes = remaining
+            }
             if request.device == "auto", request.afterLoss == .nextDevice, !nodes.isEmpty { return nodes }
             return [request.requireHardware ? request.device : "software"]
         }

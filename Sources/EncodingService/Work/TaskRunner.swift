@@ -68,8 +68,7 @@ struct TaskRunner: Sendable {
     let progress: LiveProgress
     let changes: ChangeSignal
     let attempts: AttemptCounter
-    /// The render nodes that jobs can use now.
-    let usableDevices: @Sendable () async -> [String]
+    let capacity: CapacityMonitor
     let logger: Logger
 
     /// What the node is to know of the end of an attempt.
@@ -168,7 +167,7 @@ struct TaskRunner: Sendable {
                 outputs: outputs,
                 input: input,
                 folder: folder,
-                devices: JobPlanner.Devices(after: claim.lastFailure, usable: await usableDevices())
+                devices: await capacity.devices(after: claim.lastFailure)
             ),
             readable: [input],
             writable: [folder],

@@ -306,6 +306,8 @@ public struct WaitingReason: APIObject {
         case diskFull = "disk-full"
         /// Memory is short.
         case memoryShort = "memory-short"
+        /// The engines of all GPUs are busy.
+        case devicesBusy = "devices-busy"
     }
 
     package static let summary = "Why a job waits"

@@ -173,6 +173,48 @@ public struct MemoryStatus: APIObject {
     ]
 }
 
+/// The processors of a node.
+public struct ProcessorStatus: APIObject {
+    /// How many the service may use, such as 1.5 in a container with a quota.
+    public var count = 0.0
+    /// The share of them that was busy in the last seconds.
+    public var busy: Double?
+
+    /// Makes a value with the defaults. Set the fields that have none.
+    public init() {}
+
+    package static let summary = "The processors of a node"
+    package static let fields: Fields<Self> = [
+        .required("count", \.count, "How many the service may use, such as 1.5 in a container with a quota"),
+        .optional("busy", \.busy, in: .range(0...1), "The share of them that was busy in the last seconds"),
+    ]
+}
+
+/// How busy the engines of a kind are, in a GPU.
+public struct EngineLoad: APIObject {
+    /// Path of the render node.
+    public var node = ""
+    /// The kernel's name, such as video.
+    public var name = ""
+    /// The share of the last seconds in which tasks and streams of the service kept them busy.
+    public var busy = 0.0
+
+    /// Makes a value with the defaults. Set the fields that have none.
+    public init() {}
+
+    package static let summary = "How busy the engines of a kind are, in a GPU"
+    package static let fields: Fields<Self> = [
+        .required("node", \.node, "Path of the render node"),
+        .required("name", \.name, "The kernel's name, such as video"),
+        .required(
+            "busy",
+            \.busy,
+            in: .range(0...1),
+            "Share of the last seconds in which tasks and streams kept them busy"
+        ),
+    ]
+}
+
 /// What a node does.
 public struct NodeStatus: APIObject {
     /// Version of the service.
@@ -191,6 +233,10 @@ public struct NodeStatus: APIObject {
     public var memory = MemoryStatus()
     /// Load average of the last minute.
     public var load = 0.0
+    /// Processors.
+    public var processors = ProcessorStatus()
+    /// The engines of GPUs whose kernel drivers tell, while tasks or streams use them.
+    public var engines: [EngineLoad] = []
 
     /// Makes a value with the defaults. Set the fields that have none.
     public init() {}
@@ -205,5 +251,11 @@ public struct NodeStatus: APIObject {
         .required("disk", \.disk, "Disk space"),
         .required("memory", \.memory, "Memory"),
         .required("load", \.load, "Load average of the last minute"),
+        .required("processors", \.processors, "Processors"),
+        .required(
+            "engines",
+            \.engines,
+            "Engines of GPUs, while tasks or streams use them, if the kernel's driver tells"
+        ),
     ]
 }

@@ -247,7 +247,7 @@ extension WaitingReason {
     fileprivate var isForLong: Bool {
         switch reason {
         case .queuePaused, .queueClosed, .draining, .demand, .diskFull: true
-        case .queueFull, .noWorker, .retryPause, .behind, .memoryShort: false
+        case .queueFull, .noWorker, .retryPause, .behind, .memoryShort, .devicesBusy: false
         }
     }
 }

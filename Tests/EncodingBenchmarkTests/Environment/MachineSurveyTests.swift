@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Foundation
+import HostSystem
+import TestSupport
 import Testing
 
 @testable import EncodingBenchmark

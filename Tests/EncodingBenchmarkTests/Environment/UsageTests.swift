@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Foundation
+import HostSystem
+import TestSupport
 import Testing
 
 @testable import EncodingBenchmark
@@ -39,7 +41,7 @@ import Testing
         let before = usage(machine)
         try machine.write("/proc/self/fdinfo/5", i915(11, render: 1_250_000_000, video: 100_000_000))
         try machine.write("/proc/77/fdinfo/3", i915(12, render: 0, video: 2_500_000_000))
-        #expect(usage(machine).spent(since: before).value == ["render": 0.25, "video": 2.1])
+        #expect(usage(machine).measured(since: before).value == ["render": 0.25, "video": 2.1])
     }
 
     @Test func descriptorsOfOneClientCountOnce() throws {
@@ -49,7 +51,7 @@ import Testing
         for name in ["5", "6"] {
             try machine.write("/proc/self/fdinfo/\(name)", i915(11, render: 0, video: 3_000_000_000))
         }
-        #expect(usage(machine).spent(since: before).value == ["render": 0, "video": 3])
+        #expect(usage(machine).measured(since: before).value == ["render": 0, "video": 3])
     }
 
     @Test func clientsThatCameCountFromZeroAndThoseThatWentAreKept() throws {
@@ -61,7 +63,7 @@ import Testing
         try machine.write("/proc/self/fdinfo/4", i915(13, render: 0, video: 250_000_000))
         var after = usage(machine)
         after.keep(during)
-        #expect(after.spent(since: before).value == ["render": 0, "video": 0.75])
+        #expect(after.measured(since: before).value == ["render": 0, "video": 0.75])
     }
 
     @Test func amdgpuAndXeTellInTheirWays() throws {
@@ -84,18 +86,18 @@ import Testing
         let before = usage(machine, at: 50)
         try write("8000000000", "6000", "120000")
         // A quarter of the cycles of eight seconds.
-        #expect(usage(machine, at: 58).spent(since: before).value == ["enc_1": 1, "vcs": 2])
+        #expect(usage(machine, at: 58).measured(since: before).value == ["enc_1": 1, "vcs": 2])
     }
 
     @Test func saysWhyThereIsNothing() throws {
         let machine = try PretendedMachine(["/proc/self/fdinfo/0": "pos:\t0\n", "/proc/77/stat": ""])
         let none = usage(machine, of: ["self"])
-        #expect(none.spent(since: none).absence == "the encoding processes do not use a GPU")
+        #expect(none.measured(since: none).absence == "the encoding processes do not use a GPU")
         let hidden = usage(machine)
-        #expect(hidden.spent(since: hidden).absence == "/proc/77/fdinfo: No such file or directory")
+        #expect(hidden.measured(since: hidden).absence == "/proc/77/fdinfo: No such file or directory")
         try machine.write("/proc/self/fdinfo/3", "drm-driver:\tvirtio_gpu\ndrm-client-id:\t3\n")
         let silent = usage(machine, of: ["self", "99"])
-        #expect(silent.spent(since: silent).absence == "the kernel driver does not report the busy time of engines")
+        #expect(silent.measured(since: silent).absence == "the kernel driver does not report the busy time of engines")
     }
 }
 

@@ -3,9 +3,12 @@
 /// The time that GPU engines have worked for processes, from the `drm-` lines of `/proc/PID/fdinfo`, which the kernel's
 /// DRM client usage statistics documentation describes. i915 and amdgpu report times, xe reports cycles.
 ///
+/// Only the processes that are asked for are known, and only those of a user that this process may look at: what other
+/// programs do with a GPU is not seen.
+///
 /// A GPU client may have several descriptors that all report the same values; it counts once. The usage of a client is
 /// lost when it is closed, so it must be read before.
-struct GPUUsage: Sendable, Hashable {
+package struct GPUUsage: Sendable, Hashable {
     /// A client of a GPU.
     private struct Client: Sendable, Hashable {
         var device: String
@@ -25,17 +28,33 @@ struct GPUUsage: Sendable, Hashable {
         }
     }
 
+    /// A kind of engine of a GPU, such as `video` of i915: decoders and encoders; `video-enhance`: processing of pictures.
+    package struct Engine: Sendable, Hashable {
+        /// The PCI address, or the name of the kernel's driver for a GPU that has none.
+        package var device: String
+        /// The kernel's name.
+        package var name: String
+
+        package init(device: String, name: String) {
+            self.device = device
+            self.name = name
+        }
+    }
+
     private var work: [Client: [String: Work]] = [:]
+    /// How many engines of a kind there are, where that is more than one.
+    private var capacities: [Engine: Double] = [:]
     /// The time of the reading, in seconds of a monotonic clock.
     private var moment: Double
-    private var absence: String?
+    /// Why nothing is known; `nil` if something is.
+    package private(set) var absence: String?
 
     /// Reads the usage.
     ///
     /// - Parameters:
     ///   - processes: The processes to include; `self` stands for this process.
     ///   - moment: The seconds of a monotonic clock.
-    init(of processes: [String], _ files: MachineFiles = MachineFiles(), at moment: Double) {
+    package init(of processes: [String], _ files: MachineFiles = MachineFiles(), at moment: Double) {
         self.moment = moment
         var hasClients = false
         for process in processes {
@@ -67,7 +86,9 @@ struct GPUUsage: Sendable, Hashable {
         let client = Client(device: String(lines["drm-pdev"] ?? lines["drm-driver"] ?? ""), number: String(number))
         for (key, value) in lines.pairs {
             guard let count = value.split(separator: " ").first.flatMap({ UInt64($0) }) else { continue }
-            if let engine = Self.name(key, "drm-engine-"), !engine.hasPrefix("capacity-"), value.hasSuffix("ns") {
+            if let engine = Self.name(key, "drm-engine-capacity-") {
+                capacities[Engine(device: client.device, name: engine)] = Double(max(count, 1))
+            } else if let engine = Self.name(key, "drm-engine-"), value.hasSuffix("ns") {
                 work[client, default: [:]][engine] = .nanoseconds(count)
             } else if let engine = Self.name(key, "drm-cycles-"),
                 let total = lines[Substring("drm-total-cycles-" + engine)].flatMap({ UInt64($0) })
@@ -84,21 +105,20 @@ struct GPUUsage: Sendable, Hashable {
     /// Copies the values of clients that no longer exist from an earlier reading.
     ///
     /// - Parameter earlier: The earlier reading.
-    mutating func keep(_ earlier: GPUUsage) {
+    package mutating func keep(_ earlier: GPUUsage) {
         for (client, engines) in earlier.work where work[client] == nil { work[client] = engines }
         if !work.isEmpty { absence = nil }
     }
 
-    /// Returns the busy time of engines between two readings, in seconds, by the kernel's engine names. With several
-    /// GPUs, the times of engines with the same name are added.
+    /// The busy time of engines between two readings, in seconds. That of several engines of a kind is added.
     ///
     /// - Parameter earlier: The reading before the work.
-    func spent(since earlier: GPUUsage) -> Measured<[String: Double]> {
-        if let absence { return .absent(absence) }
-        var seconds: [String: Double] = [:]
+    package func spent(since earlier: GPUUsage) -> [Engine: Double] {
+        var seconds: [Engine: Double] = [:]
         for (client, engines) in work {
-            for (engine, now) in engines {
-                let before = earlier.work[client]?[engine]
+            for (name, now) in engines {
+                let engine = Engine(device: client.device, name: name)
+                let before = earlier.work[client]?[name]
                 let amount = Double(now.amount) - Double(before?.amount ?? 0)
                 switch (now, before) {
                 case (.nanoseconds, _): seconds[engine, default: 0] += amount / 1e9
@@ -109,6 +129,19 @@ struct GPUUsage: Sendable, Hashable {
                 }
             }
         }
-        return .value(seconds)
+        return seconds
+    }
+
+    /// The share of the time between two readings in which engines were busy, 0 to 1. All engines of a kind are busy at 1.
+    ///
+    /// - Parameter earlier: The reading before.
+    package func busy(since earlier: GPUUsage) -> [Engine: Double] {
+        let duration = moment - earlier.moment
+        guard duration > 0 else { return [:] }
+        var shares: [Engine: Double] = [:]
+        for (engine, seconds) in spent(since: earlier) {
+            shares[engine] = min(max(seconds / duration / (capacities[engine] ?? 1), 0), 1)
+        }
+        return shares
     }
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import Foundation
-
-@testable import EncodingBenchmark
+internal import Foundation
+package import HostSystem
 
 /// A root of a file system in a temporary folder, with what a kernel would show there. Deleted with the value.
-final class PretendedMachine {
-    let root: String
+package final class PretendedMachine {
+    package let root: String
 
-    init(_ texts: [String: String] = [:]) throws {
+    package init(_ texts: [String: String] = [:]) throws {
         root = NSTemporaryDirectory() + "vatoolbox-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
         for (path, text) in texts { try write(path, text) }
@@ -16,24 +15,24 @@ final class PretendedMachine {
 
     deinit { try? FileManager.default.removeItem(atPath: root) }
 
-    var files: MachineFiles { MachineFiles(root: root) }
+    package var files: MachineFiles { MachineFiles(root: root) }
 
-    func write(_ path: String, _ text: String) throws {
+    package func write(_ path: String, _ text: String) throws {
         let url = URL(fileURLWithPath: root + path)
         try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data(text.utf8).write(to: url)
     }
 
-    func delete(_ path: String) throws { try FileManager.default.removeItem(atPath: root + path) }
+    package func delete(_ path: String) throws { try FileManager.default.removeItem(atPath: root + path) }
 
     /// A file that nobody can read, root included: a folder in its place.
-    func block(_ path: String) throws {
+    package func block(_ path: String) throws {
         try? delete(path)
         try FileManager.default.createDirectory(atPath: root + path, withIntermediateDirectories: true)
     }
 
     /// What `/proc/cpuinfo` of x86 says.
-    static func cpuinfo(sockets: Int, cores: Int, threads: Int, flags: String = "fpu sse2 avx2") -> String {
+    package static func cpuinfo(sockets: Int, cores: Int, threads: Int, flags: String = "fpu sse2 avx2") -> String {
         var number = 0
         return (0..<sockets).flatMap { socket in
             (0..<threads).flatMap { _ in
