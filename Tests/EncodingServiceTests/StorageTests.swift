@@ -4,6 +4,7 @@ import Foundation
 import HostSystem
 import JobStore
 import ServiceAPI
+import TestSupport
 import Testing
 
 @testable import EncodingService
@@ -72,6 +73,27 @@ final class TemporaryFolder {
         // At the end, it has its name.
         try "film".write(toFile: path("film.mp4"), atomically: true, encoding: .utf8)
         #expect(try size() == 4)
+    }
+
+    /// A task that was taken over may make as many as it likes: few of them are looked at, and none stays open.
+    @Test func namesOfUnfinishedFilesCannotUseDescriptorsUp() throws {
+        let folder = try TemporaryFolder()
+        for number in 0..<500 {
+            // Only the first few are looked at: those behind are larger.
+            let name = ".vatoolbox-1-\(number + 1000)-film.mp4.part"
+            try String(repeating: "x", count: number + 1).write(toFile: "\(folder.path)/\(name)", atomically: false, encoding: .utf8)
+        }
+        // What this process has open below the folder.
+        func open() throws -> Int {
+            ProcessFiles.names("/proc/self/fd").count { name in
+                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+                return target?.hasPrefix(folder.path) ?? false
+            }
+        }
+        let file = try #require(try ResultFiles.openUnfinished("film.mp4", in: folder.path))
+        #expect(try open() == 1)
+        #expect(file.size == 4)
+        withExtendedLifetime(file) {}
     }
 
     @Test func publicationHappensOnce() throws {

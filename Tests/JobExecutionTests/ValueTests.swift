@@ -33,7 +33,11 @@ import Testing
         #expect(rules.next == .seconds(15) && rules.tick(at: .seconds(14)) == nil)
         rules.advance(to: TaskProgress(phase: "verifying", framesIn: 1, elapsed: 12), at: .seconds(12))
         #expect(rules.next == .seconds(22))
-        #expect(rules.tick(at: .seconds(22)) == .kill && rules.interruption == .stalled)
+        // A large file that is completed has no new pictures.
+        rules.advance(to: TaskProgress(phase: "verifying", framesIn: 1, written: 1, elapsed: 20), at: .seconds(20))
+        rules.advance(to: TaskProgress(phase: "verifying", framesIn: 1, written: 1, elapsed: 21), at: .seconds(21))
+        #expect(rules.next == .seconds(30) && rules.tick(at: .seconds(22)) == nil)
+        #expect(rules.tick(at: .seconds(30)) == .kill && rules.interruption == .stalled)
         // Once.
         #expect(rules.next == nil && rules.tick(at: .seconds(99)) == nil)
     }

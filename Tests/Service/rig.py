@@ -94,6 +94,19 @@ def reference_gpus(folder, nodes):
     }
 
 
+# Whoever this is.
+USER = 12345
+
+
+def without_rights(folder):
+    """What comes before a command that is to run as a user without rights, who owns the folder."""
+    if os.geteuid() != 0:
+        return []
+    for path in [folder, *pathlib.Path(folder).rglob("*")]:
+        os.chown(path, USER, USER)
+    return ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+
+
 class Answer:
     """An answer of the service."""
 

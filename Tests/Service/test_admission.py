@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How many tasks run at a time, by how busy the machine is. What the kernel tells of that is pretended."""
 
-import os
 import pathlib
 import tempfile
 import threading
 import time
 import unittest
 
-from rig import Service, clip, drivers, file_output, reference_gpus, slow_output, until
+from rig import Service, clip, drivers, file_output, reference_gpus, slow_output, until, without_rights
 
 GPU = "/dev/dri/renderD128"
-# Whoever this is.
-USER = 12345
 
 
 class Machine:
@@ -66,12 +63,8 @@ class AdmissionTests(unittest.TestCase):
 
     def service(self, *flags, environment):
         """A service of a user without rights: then the kernel shows it nothing of helpers, as in containers."""
-        prefix = []
-        if os.geteuid() == 0:
-            for path in [self.folder, *pathlib.Path(self.folder).rglob("*")]:
-                os.chown(path, USER, USER)
-            prefix = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
-        service = Service("--disk-reserve", "0", *flags, folder=self.folder, environment=environment, prefix=prefix)
+        service = Service("--disk-reserve", "0", *flags, folder=self.folder, environment=environment,
+                          prefix=without_rights(self.folder))
         service.owns_folder = True
         self.addCleanup(service.close)
         self.addCleanup(self.machine.close)

@@ -5,10 +5,12 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import unittest
 
 import chaos
 from rig import PROGRAMS, Service, clip, digest, digest_header, file_output, frame_hashes, probe, slow_output, until
+from rig import without_rights
 
 
 def niceness(pid):
@@ -309,6 +311,22 @@ class JobTests(unittest.TestCase):
             count = len(pictures) if name == "a.mp4" else max(len(pictures) - 10, 1)
             self.assertEqual(pictures[:count], whole[:count], name)
         self.assertNotIn(b"moof", service.file(job, "a.mp4").read_bytes())
+
+    def test_file_without_rights_has_no_preview(self):
+        folder = tempfile.mkdtemp(prefix="service-")
+        with Service("--disk-reserve", "0", folder=folder, prefix=without_rights(folder)) as service:
+            service.owns_folder = True
+            upload = service.upload(clip("rights-preview.mp4", seconds=40, size="640x360"))["id"]
+            job = service.submit(upload, file_output("a.mkv", preset="slow"))
+            path = f"/v1/jobs/{job}/preview/a.mkv"
+            until(lambda: service.get(path).status == 200, "it can be played")
+            encoder = chaos.workers(service.data)[0]
+            os.kill(encoder, signal.SIGSTOP)
+            unfinished, = (service.data / "work").glob("*/.vatoolbox-*")
+            unfinished.chmod(0)
+            self.assertEqual(service.get(path).status, 204)
+            unfinished.chmod(0o600)
+            self.assertEqual(service.get(path).status, 200)
 
     def test_probe_tells_what_a_file_has(self):
         answer = self.service.post("/v1/probe", {"input": {"upload": self.upload}})

@@ -293,6 +293,17 @@ class DiskTests(unittest.TestCase):
             self.assertEqual(service.get("/v1/uploads").json["uploads"], [])
             self.assertEqual(service.upload(clip())["complete"], True)
 
+    def test_file_that_grows_stays_in_fragments_where_a_copy_has_no_room(self):
+        with Service("--disk-reserve", "0", folder=self.folder) as service:
+            job = service.submit(service.upload(clip())["id"], file_output("a.mp4") | {"preview": True})
+            ended = service.wait(job)
+            self.assertEqual(ended["state"], "succeeded", ended)
+            self.assertIn("too little space for a second copy", str(ended["warnings"]))
+            path = service.file(job, "a.mp4")
+            self.assertIn(b"moof", path.read_bytes())
+            self.assertEqual(probe(path)["streams"][0]["nb_read_frames"], "50")
+            self.assertEqual(chaos.leftovers(service), [])
+
     def test_job_that_fills_the_disk_goes_on_when_there_is_space(self):
         with Service("--disk-reserve", "64K", folder=self.folder) as service:
             upload = service.upload(minute())["id"]

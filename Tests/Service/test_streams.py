@@ -57,6 +57,11 @@ class StreamTests(unittest.TestCase):
         response = connection.getresponse()
         self.assertEqual(response.status, 200)
         self.assertTrue(response.read1(1000), "bytes come before the body has ended")
+        job = self.service.job(response.headers["X-Job-ID"])
+        self.assertEqual(job["state"], "running")
+        # It is on its way to the client, and nowhere else.
+        self.assertNotIn("playable", job["outputs"][0])
+        self.assertEqual(self.service.get(f"/v1/jobs/{job['id']}/preview/{job['outputs'][0]['name']}").status, 404)
         send(data)
         connection.send(b"0\r\n\r\n")
         rest = response.read()

@@ -60,13 +60,16 @@ enum ResultFiles {
         isPlain(path) ? try openBeneath(path, in: folder) : nil
     }
 
+    /// While a file is rewritten without fragments, there are two. More than these are none of the encoder's.
+    private static let mostUnfinished = 4
+
     /// Opens a file that a program still writes, under its hidden name.
     ///
     /// - Parameter name: Its final name.
     /// - Returns: `nil` if there is no such file.
     static func openUnfinished(_ name: String, in folder: String) throws(FileError) -> OpenFile? {
-        // While a file is rewritten without fragments, there are two. More are none of the encoder's.
-        let names = ((try? Files.names(in: folder)) ?? []).filter { UnfinishedName.finalName(of: $0) == name }.prefix(4)
+        let names = ((try? Files.names(in: folder)) ?? []).filter { UnfinishedName.finalName(of: $0) == name }
+            .prefix(mostUnfinished)
         var largest: OpenFile?
         // At the end it has its name, while others of the task are verified.
         for hidden in names + [name] {
