@@ -41,7 +41,13 @@ package struct GPUUsage: Sendable, Hashable {
         }
     }
 
-    private var work: [Client: [String: Work]] = [:]
+    /// What a client's engines have done, and when that was read.
+    private struct Sighting: Sendable, Hashable {
+        var engines: [String: Work]
+        var moment: Double
+    }
+
+    private var work: [Client: Sighting] = [:]
     /// How many engines of a kind there are, where that is more than one.
     private var capacities: [Engine: Double] = [:]
     /// The time of the reading, in seconds of a monotonic clock.
@@ -89,13 +95,17 @@ package struct GPUUsage: Sendable, Hashable {
             if let engine = Self.name(key, "drm-engine-capacity-") {
                 capacities[Engine(device: client.device, name: engine)] = Double(max(count, 1))
             } else if let engine = Self.name(key, "drm-engine-"), value.hasSuffix("ns") {
-                work[client, default: [:]][engine] = .nanoseconds(count)
+                note(.nanoseconds(count), of: engine, client)
             } else if let engine = Self.name(key, "drm-cycles-"),
                 let total = lines[Substring("drm-total-cycles-" + engine)].flatMap({ UInt64($0) })
             {
-                work[client, default: [:]][engine] = .cycles(count, of: total)
+                note(.cycles(count, of: total), of: engine, client)
             }
         }
+    }
+
+    private mutating func note(_ amount: Work, of engine: String, _ client: Client) {
+        work[client, default: Sighting(engines: [:], moment: moment)].engines[engine] = amount
     }
 
     private static func name(_ key: Substring, _ prefix: String) -> String? {
@@ -104,9 +114,14 @@ package struct GPUUsage: Sendable, Hashable {
 
     /// Copies the values of clients that no longer exist from an earlier reading.
     ///
-    /// - Parameter earlier: The earlier reading.
-    package mutating func keep(_ earlier: GPUUsage) {
-        for (client, engines) in earlier.work where work[client] == nil { work[client] = engines }
+    /// - Parameters:
+    ///   - earlier: The earlier reading.
+    ///   - oldest: Clients that have not existed since this moment are left out.
+    package mutating func keep(_ earlier: GPUUsage, since oldest: Double = -.infinity) {
+        for (client, sighting) in earlier.work where work[client] == nil && sighting.moment >= oldest {
+            work[client] = sighting
+        }
+        capacities.merge(earlier.capacities) { new, _ in new }
         if !work.isEmpty { absence = nil }
     }
 
@@ -115,15 +130,17 @@ package struct GPUUsage: Sendable, Hashable {
     /// - Parameter earlier: The reading before the work.
     package func spent(since earlier: GPUUsage) -> [Engine: Double] {
         var seconds: [Engine: Double] = [:]
-        for (client, engines) in work {
-            for (name, now) in engines {
+        for (client, now) in work {
+            let before = earlier.work[client]
+            for (name, amount) in now.engines {
                 let engine = Engine(device: client.device, name: name)
-                let before = earlier.work[client]?[name]
-                let amount = Double(now.amount) - Double(before?.amount ?? 0)
-                switch (now, before) {
-                case (.nanoseconds, _): seconds[engine, default: 0] += amount / 1e9
-                case (.cycles(_, let total), .cycles(_, let first)) where total > first:
-                    seconds[engine, default: 0] += amount / Double(total - first) * (moment - earlier.moment)
+                switch (amount, before?.engines[name]) {
+                case (.nanoseconds(let count), let first):
+                    seconds[engine, default: 0] += (Double(count) - Double(first?.amount ?? 0)) / 1e9
+                case (.cycles(let count, let total), .cycles(let first, let firstTotal)) where total > firstTotal:
+                    let duration = now.moment - (before?.moment ?? now.moment)
+                    let share = (Double(count) - Double(first)) / Double(total - firstTotal)
+                    seconds[engine, default: 0] += share * duration
                 // A new client: the duration of its cycles is unknown.
                 case (.cycles, _): break
                 }

@@ -3,7 +3,8 @@
 package import Glibc
 
 extension MachineFiles {
-    /// The processes that a process has started and not yet waited for, sorted.
+    /// The processes that a process has started and not yet waited for, sorted; none if the kernel does not tell
+    /// (`CONFIG_PROC_CHILDREN`).
     ///
     /// - Parameter process: Its number, or `self`. None if it has ended.
     package func children(of process: String) -> [pid_t] {

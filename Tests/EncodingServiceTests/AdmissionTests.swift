@@ -34,7 +34,7 @@ import Testing
         admission.note(MachineLoad(processors: 1, engines: [gpu: ["video": 1]]), [], at: 0)
         #expect(admission.offer(beside: tasks(.devices, 0), usable: [gpu], at: 9).resources == both)
         #expect(admission.offer(beside: tasks(.devices, 0, 0), usable: [gpu], at: 9) == Admission.Offer())
-        #expect(admission.preferred(of: [gpu, other]) == [gpu, other])
+        #expect(admission.free(of: [gpu, other]) == [gpu, other])
     }
 
     @Test func theLeastNumberBeginsWithoutMeasurement() {
@@ -57,6 +57,16 @@ import Testing
         #expect(admission.offer(beside: settled, usable: [], at: 99).resources == [])
     }
 
+    /// Inputs that come slowly take nothing of the machine.
+    @Test func whatIsFetchedIsNotWaitedFor() {
+        var admission = admission()
+        admission.note(MachineLoad(processors: 0.1), [], at: 10)
+        var running = tasks(.processors, 10, 10)
+        #expect(admission.offer(beside: running, usable: [], at: 10).resources == [])
+        for index in running.indices { running[index].isFetching = true }
+        #expect(admission.offer(beside: running, usable: [], at: 10).resources == both)
+    }
+
     @Test func aGPUThatNobodyUsesMayBegin() {
         var admission = admission()
         admission.note(MachineLoad(processors: 1), [], at: 0)
@@ -71,17 +81,66 @@ import Testing
         admission.note(MachineLoad(processors: 0.2, engines: [gpu: ["video": 0.4, "render": 0.92]]), running, at: 9)
         let offer = admission.offer(beside: running, usable: [gpu], at: 9)
         #expect(offer == Admission.Offer(resources: [.processors], areDevicesBusy: true))
-        // Another one that has time, or of which nothing is known yet, is not busy.
         admission.note(
             MachineLoad(processors: 0.2, engines: [gpu: ["video": 0.95], other: ["video": 0.1]]),
             running,
             at: 9
         )
         #expect(admission.offer(beside: running, usable: [gpu, other], at: 9).resources == both)
-        #expect(admission.preferred(of: [gpu, other]) == [other])
+        #expect(admission.free(of: [gpu, other]) == [other])
+        // Another one of which nothing is known yet has not been used.
         admission.note(MachineLoad(processors: 0.2, engines: [gpu: ["video": 0.95]]), running, at: 9)
-        #expect(admission.preferred(of: [gpu, other]) == [other])
-        #expect(admission.preferred(of: [gpu]) == [gpu])
+        #expect(admission.offer(beside: running, usable: [gpu, other], at: 9).resources == both)
+        #expect(admission.free(of: [gpu, other]) == [other])
+        #expect(admission.free(of: [gpu]) == [gpu])
+    }
+
+    /// Tasks for GPUs take no place of the others, and begin beyond any number while both have time.
+    @Test func tasksForMeasuredGPUsAreCountedApart() {
+        var admission = admission(least: 2, most: 20)
+        let running = tasks(.devices, 0, 0, 0)
+        admission.note(MachineLoad(processors: 0.99, engines: [gpu: ["video": 0.3]]), running, at: 9)
+        #expect(admission.offer(beside: running, usable: [gpu], at: 9).resources == [.processors])
+        admission.note(MachineLoad(processors: 0.3, engines: [gpu: ["video": 0.3]]), running, at: 9)
+        #expect(admission.offer(beside: running, usable: [gpu], at: 9).resources == both)
+        // However often one begins, the CPU is not forgotten.
+        let fresh = running + tasks(.devices, 8)
+        #expect(admission.offer(beside: fresh + tasks(.processors, 0, 0), usable: [gpu], at: 9).resources == both)
+    }
+
+    /// At the beginning, one for each GPU begins, until it is known what a task takes.
+    @Test func aBacklogDoesNotBeginAtOnce() {
+        var admission = admission(least: 16, most: 64)
+        func begun(_ usable: [String]) -> Int {
+            var running: [Admission.Task] = []
+            while admission.offer(beside: running, usable: usable, at: 0).resources.contains(.devices) {
+                running += tasks(.devices, 0)
+            }
+            return running.count
+        }
+        #expect(begun([gpu]) == 1 && begun([gpu, other]) == 2)
+        // What takes nearly nothing does not begin without end either.
+        let little = tasks(.devices, -20)
+        admission.note(MachineLoad(processors: 0.1, engines: [gpu: ["video": 0.001]]), little, at: -10)
+        #expect(begun([gpu]) == 16)
+    }
+
+    /// With a driver that tells nothing of its engines, tasks are counted as all others.
+    @Test func whereNothingIsToldTheCountDecides() {
+        var admission = admission(least: 3, most: 20)
+        let first = tasks(.devices, 0)
+        for second in 0...4 { admission.note(MachineLoad(processors: 0.9), first, at: Double(second)) }
+        #expect(admission.offer(beside: first, usable: [gpu], at: 4).areDevicesBusy)
+        admission.note(MachineLoad(processors: 0.9), first, at: 5)
+        #expect(admission.offer(beside: first, usable: [gpu], at: 5) == Admission.Offer(resources: both))
+        #expect(admission.offer(beside: first + tasks(.devices, 5, 5), usable: [gpu], at: 5).resources == [])
+    }
+
+    @Test func withoutGPUsTasksForThemAreLikeOthers() {
+        var admission = admission(least: 2)
+        admission.note(MachineLoad(processors: 0.99), [], at: 0)
+        #expect(admission.offer(beside: tasks(.devices, 0), usable: [], at: 0).resources == both)
+        #expect(admission.offer(beside: tasks(.devices, 0, 0), usable: [], at: 0).resources == [])
     }
 
     /// What has just begun is not part of the load yet.
@@ -122,7 +181,7 @@ import Testing
         var admission = Admission(.measured(least: 16, most: 128))
         var running: [Machine] = []
         var history: [Double] = []
-        var (used, most, begun) = (0.0, 0, 0)
+        var (used, most, begun, isTold) = (0.0, 0, 0, false)
         let (step, duration) = (0.5, 600.0)
         for now in stride(from: 0, to: duration, by: step) {
             // Two seconds pass until a task works.
@@ -135,9 +194,10 @@ import Testing
             running.removeAll { $0.work <= 0 }
             history.append(min(wanted, 1))
             let window = history.suffix(6)
+            isTold = isTold || !working.isEmpty
             let load = MachineLoad(
                 processors: 0.2,
-                engines: [gpu: ["video": window.reduce(0, +) / Double(window.count)]]
+                engines: isTold ? [gpu: ["video": window.reduce(0, +) / Double(window.count)]] : [:]
             )
             let loads = { running.map { Admission.Task(resource: .devices, begin: $0.begin) } }
             if now == now.rounded() { admission.note(load, loads(), at: now) }
@@ -201,7 +261,13 @@ import Testing
             let video = [1: 0.5, 4: 0.5, 7: 1, 9: 1][second]
             if let video { #expect(load.engines[gpu.node] == ["video": video, "render": 0]) }
         }
-        #expect(meter.read([], at: 30).engines.isEmpty)
+        // What a task has done counts for as long as the load is the mean of, and its GPU is known to be idle then.
+        try machine.delete("/proc/301")
+        let ended = try #require(meter.read([gpu], at: 20).engines[gpu.node]?["video"])
+        #expect(ended > 0.6 && ended < 0.8)
+        #expect(meter.read([gpu], at: 23.5).engines == [gpu.node: [:]])
+        #expect(meter.read([], at: 30).engines == [gpu.node: [:]])
+        #expect(meter.read([], at: 30).busiest(of: gpu.node) == 0)
     }
 
     @Test func aQuotaIsWhatCounts() throws {

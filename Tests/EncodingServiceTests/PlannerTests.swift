@@ -51,20 +51,35 @@ import Testing
         let lost = Failure(code: "stalled", message: "", isRetriable: true)
         func devices(
             after failure: Failure?,
-            preferred: [String]? = nil,
+            free: [String]? = nil,
+            profiles: [[String]] = [["a"], ["a"]],
             _ change: (inout JobRequest) -> Void = { _ in }
         ) -> [String] {
             var request = request([output("a.mp4")])
             change(&request)
-            let devices = JobPlanner.Devices(after: failure, usable: usable, preferred: preferred ?? usable)
+            let devices = JobPlanner.Devices(
+                after: failure,
+                usable: zip(usable, profiles).map { node, profiles in
+                    Device {
+                        $0.node = node
+                        $0.encodes = profiles
+                    }
+                },
+                free: free ?? usable
+            )
             return JobPlanner.arguments(of: request, outputs: [0], input: "/i", folder: "/o", devices: devices)
                 .filter { $0.hasPrefix("--device=") || $0 == "--spread" || $0 == "--require-hardware" }
         }
         #expect(devices(after: nil) == ["--device=auto", "--spread"])
         // Where the others are busy, if none is asked for.
-        #expect(devices(after: nil, preferred: [usable[1]]) == ["--device=\(usable[1])", "--spread"])
-        #expect(devices(after: nil, preferred: [usable[1]]) { $0.device = "software" } == ["--device=software"])
-        let named = devices(after: nil, preferred: [usable[1]]) { $0.device = usable[0] }
+        #expect(devices(after: nil, free: [usable[1]]) == ["--device=\(usable[1])", "--spread"])
+        #expect(devices(after: nil, free: [usable[1]]) { $0.device = "software" } == ["--device=software"])
+        // Not where that loses an encoder.
+        let lacking = devices(after: nil, free: [usable[1]], profiles: [["a", "b"], ["a"]])
+        #expect(lacking == ["--device=auto", "--spread"])
+        let more = devices(after: nil, free: [usable[1]], profiles: [["a"], ["b", "a"]])
+        #expect(more == ["--device=\(usable[1])", "--spread"])
+        let named = devices(after: nil, free: [usable[1]]) { $0.device = usable[0] }
         #expect(named == ["--device=\(usable[0])", "--spread"])
         let other = Failure(code: "unsupported", message: "", isRetriable: false, details: "{}")
         #expect(JobPlanner.noting(usable[0], in: other, after: nil) == other)

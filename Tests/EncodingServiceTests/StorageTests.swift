@@ -81,7 +81,11 @@ final class TemporaryFolder {
         for number in 0..<500 {
             // Only the first few are looked at: those behind are larger.
             let name = ".vatoolbox-1-\(number + 1000)-film.mp4.part"
-            try String(repeating: "x", count: number + 1).write(toFile: "\(folder.path)/\(name)", atomically: false, encoding: .utf8)
+            try String(repeating: "x", count: number + 1).write(
+                toFile: "\(folder.path)/\(name)",
+                atomically: false,
+                encoding: .utf8
+            )
         }
         // What this process has open below the folder.
         func open() throws -> Int {

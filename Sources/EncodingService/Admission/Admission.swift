@@ -7,8 +7,10 @@ internal import JobStore
 ///
 /// With measured load, a few tasks may run whatever the processors do, and more as long as these have time left. Tasks for
 /// GPUs are held back while an engine of each is busy all the time: they would only make one another slower, and take
-/// memory. What a task takes is not known before it has worked for a while, so those that have just begun count as much as
-/// the others do on average, and as a whole GPU as long as nothing has been measured.
+/// memory. What a task takes is not known before it has worked for a while: one that has just begun counts as much as the
+/// others do on average, and as a whole GPU as long as nothing has been measured.
+///
+/// A task that names a GPU counts like one for any.
 struct Admission: Sendable, Hashable {
     /// How many tasks may run.
     enum Limit: Sendable, Hashable {
@@ -66,8 +68,10 @@ struct Admission: Sendable, Hashable {
     /// A task that runs.
     struct Task: Sendable, Hashable {
         var resource: Resource?
-        /// When it began, in seconds of a monotonic clock.
+        /// When it began, or had its input, in seconds of a monotonic clock.
         var begin: Double
+        /// Whether it still gets its input, and does nothing else.
+        var isFetching = false
     }
 
     let limit: Limit
@@ -75,11 +79,16 @@ struct Admission: Sendable, Hashable {
     private(set) var load = MachineLoad()
     /// The share of the busiest engine of a GPU that a task takes, on average.
     private(set) var sharePerTask: Double?
+    /// How long tasks for GPUs have run without any news of engines. Then the drivers tell nothing.
+    private var silence = 0.0
+    private var lastNote: Double?
 
     /// A GPU has no capacity left where an engine is as busy as this, and the processors have none for more than the least
     /// number of tasks.
     static let fullEngine = 0.9
     static let fullProcessors = 0.85
+    /// What a task takes at least of an engine, so that many that do little do not begin at once.
+    private static let leastShare = 0.05
     /// The seconds from the beginning of a task until its work is part of the load: it is started, opens its input and a
     /// device, and then works for as long as is measured.
     static let settlingTime = 2 + LoadMeter.window
@@ -94,12 +103,17 @@ struct Admission: Sendable, Hashable {
     ///   - now: Seconds of a monotonic clock.
     mutating func note(_ load: MachineLoad, _ tasks: [Task], at now: Double) {
         self.load = load
-        let deviceTasks = tasks.filter { $0.resource == .devices }
+        let working = tasks.filter { $0.resource == .devices && !$0.isFetching }
+        if !working.isEmpty, load.engines.isEmpty, let lastNote { silence += max(now - lastNote, 0) }
+        lastNote = now
         let busy = load.engines.keys.compactMap(load.busiest).reduce(0, +)
-        guard !deviceTasks.isEmpty, deviceTasks.allSatisfy({ isSettled($0, at: now) }), busy > 0 else { return }
-        let share = busy / Double(deviceTasks.count)
+        guard !working.isEmpty, working.allSatisfy({ isSettled($0, at: now) }), busy > 0 else { return }
+        let share = busy / Double(working.count)
         sharePerTask = sharePerTask.map { $0 + (share - $0) / 4 } ?? share
     }
+
+    /// Whether nothing is known of engines, and nothing will be.
+    private var areDevicesSilent: Bool { load.engines.isEmpty && silence >= Self.settlingTime }
 
     /// What may begin.
     struct Offer: Sendable, Hashable {
@@ -127,33 +141,43 @@ struct Admission: Sendable, Hashable {
         let areDevicesBusy = !hasRoom(on: usable, beside: all, at: now)
         guard tasks.count < most else { return Offer(areDevicesBusy: areDevicesBusy) }
         let isIdle = load.processors.map { $0 < Self.fullProcessors } ?? false
-        let isWithin = tasks.count < least || isIdle && all.allSatisfy { isSettled($0, at: now) }
+        // Where engines are measured, tasks for GPUs have a count of their own, and take no place of the others.
+        let isMeasured = usable.contains { load.engines[$0] != nil }
+        func isBound(_ task: Task) -> Bool { !isMeasured || task.resource != .devices }
+        let isWithin =
+            tasks.count(where: isBound) < least
+            || isIdle && all.filter(isBound).allSatisfy { $0.isFetching || isSettled($0, at: now) }
         var resources: Set<Resource> = isWithin ? [.processors] : []
-        if !areDevicesBusy {
+        let deviceTasks = all.filter { $0.resource == .devices }
+        if usable.isEmpty {
+            if isWithin { resources.insert(.devices) }
+        } else if !areDevicesBusy {
+            let isBurst = deviceTasks.count { !isSettled($0, at: now) } >= max(least, 2)
             // A GPU that nobody uses may always begin: encoding there takes little of the processors.
-            let isUnused = !usable.isEmpty && !all.contains { $0.resource == .devices }
-            let isMeasured = usable.contains { load.engines[$0] != nil }
-            if isWithin || isUnused || isMeasured && isIdle { resources.insert(.devices) }
+            let isAllowed = deviceTasks.isEmpty || (isMeasured ? deviceTasks.count < least || isIdle : isWithin)
+            if isAllowed, !(isMeasured && isBurst) { resources.insert(.devices) }
         }
         return Offer(resources: resources, areDevicesBusy: areDevicesBusy)
     }
 
     /// Whether engines of GPUs have time for another task, as far as that is measured.
     private func hasRoom(on usable: [String], beside tasks: [Task], at now: Double) -> Bool {
-        let measured = usable.compactMap(load.busiest)
         let deviceTasks = tasks.filter { $0.resource == .devices }
-        guard !measured.isEmpty, !deviceTasks.isEmpty else { return true }
-        let room = measured.reduce(0) { $0 + max(Self.fullEngine - $1, 0) }
+        guard !usable.isEmpty, !deviceTasks.isEmpty, !areDevicesSilent else { return true }
+        // One that has told nothing yet has not been used.
+        let room = usable.reduce(0) { $0 + max(Self.fullEngine - (load.busiest(of: $1) ?? 0), 0) }
         let unsettled = deviceTasks.count { !isSettled($0, at: now) }
-        return room > Double(unsettled) * (sharePerTask ?? Self.fullEngine)
+        return room > Double(unsettled) * max(sharePerTask ?? Self.fullEngine, Self.leastShare)
     }
 
-    /// The GPUs with capacity, if not all have some, so that tasks do not go to a busy one.
-    func preferred(of usable: [String]) -> [String] {
+    /// Of GPUs that can be used, those that have time; all of them if none has.
+    func free(of usable: [String]) -> [String] {
         guard case .measured = limit else { return usable }
         let free = usable.filter { load.busiest(of: $0).map { $0 < Self.fullEngine } ?? true }
         return free.isEmpty ? usable : free
     }
 
-    private func isSettled(_ task: Task, at now: Double) -> Bool { now - task.begin >= Self.settlingTime }
+    private func isSettled(_ task: Task, at now: Double) -> Bool {
+        !task.isFetching && now - task.begin >= Self.settlingTime
+    }
 }

@@ -11,12 +11,9 @@ final class CapacityMonitor: Sendable {
     /// The number of processors that this process may use.
     let processors: Double
     private let devices: DeviceMonitor
-    private let state: Mutex<State>
-
-    private struct State: ~Copyable {
-        let meter: LoadMeter
-        var admission: Admission
-    }
+    private let meter: LoadMeter
+    private let admission: Mutex<Admission>
+    private let isMeasuring = Atomic(false)
 
     /// - Parameters:
     ///   - setting: `workers.count`.
@@ -25,20 +22,27 @@ final class CapacityMonitor: Sendable {
         processors = ProcessorGrant(files).count
         limit = Admission.Limit(setting: setting, processors: processors)
         self.devices = devices
-        state = Mutex(State(meter: LoadMeter(files), admission: Admission(limit)))
+        meter = LoadMeter(files)
+        admission = Mutex(Admission(limit))
     }
 
-    /// Measures the load. It is the mean since the measurement of some seconds ago, so it is to be called every second.
+    /// Begins to measure the load, unless that is being done. The load is the mean of some seconds, so this is to be called
+    /// every second.
     ///
     /// - Parameter tasks: What runs, with streams.
-    func measure(_ tasks: [Admission.Task]) async {
-        let gpus = await devices.present?.devices.compactMap { device in
-            device.pciAddress.map { LoadMeter.GPU(node: device.node, address: $0) }
-        }
-        let now = Clock.monotonic
-        state.withLock { state in
-            let load = state.meter.read(gpus ?? [], at: now)
-            state.admission.note(load, tasks, at: now)
+    func measure(_ tasks: [Admission.Task]) {
+        guard isMeasuring.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged else { return }
+        Task {
+            defer { isMeasuring.store(false, ordering: .relaxed) }
+            let known = tasks.contains { $0.resource == .devices } ? await devices.present?.devices ?? [] : []
+            let gpus = known.compactMap { device in
+                device.pciAddress.map { LoadMeter.GPU(node: device.node, address: $0) }
+            }
+            let measured = try? await WaitingThreads.load.run { [meter] in
+                let now = Clock.monotonic
+                return (now, meter.read(gpus, at: now))
+            }
+            if let (now, load) = measured { admission.withLock { $0.note(load, tasks, at: now) } }
         }
     }
 
@@ -48,9 +52,9 @@ final class CapacityMonitor: Sendable {
     ///   - tasks: The tasks that run, without streams.
     ///   - streams: The streams that run.
     func offer(beside tasks: [Admission.Task], streams: [Admission.Task]) async -> Admission.Offer {
-        let usable = await devices.usable
-        return state.withLock {
-            $0.admission.offer(beside: tasks, streams: streams, usable: usable, at: Clock.monotonic)
+        let usable = await devices.usable.map(\.node)
+        return admission.withLock {
+            $0.offer(beside: tasks, streams: streams, usable: usable, at: Clock.monotonic)
         }
     }
 
@@ -59,13 +63,10 @@ final class CapacityMonitor: Sendable {
     /// - Parameter failure: That of the attempt before.
     func devices(after failure: Failure?) async -> JobPlanner.Devices {
         let usable = await devices.usable
-        return JobPlanner.Devices(
-            after: failure,
-            usable: usable,
-            preferred: state.withLock { $0.admission.preferred(of: usable) }
-        )
+        let free = admission.withLock { $0.free(of: usable.map(\.node)) }
+        return JobPlanner.Devices(after: failure, usable: usable, free: free)
     }
 
     /// As measured last.
-    var load: MachineLoad { state.withLock { $0.admission.load } }
+    var load: MachineLoad { admission.withLock(\.load) }
 }

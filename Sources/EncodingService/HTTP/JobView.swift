@@ -105,7 +105,7 @@ struct JobView {
                 value.message = "The service has too little memory for another task beside those that run"
             case .worker where hold == .devicesBusy:
                 value.reason = .devicesBusy
-                value.message = "The GPUs are busy: another task would make those that run slower"
+                value.message = "All GPUs are busy: another task would slow the running ones down"
             case .pause(let until):
                 value.reason = .retryPause
                 value.message = "A failed attempt is repeated after a pause"
@@ -121,7 +121,8 @@ struct JobView {
                 value.message = "As many tasks of the queue run as may: \(most)"
             case .worker(let before, _):
                 value.reason = before > 0 ? .behind : .noWorker
-                value.message = before > 0 ? "\(before) tasks are before it" : "It is next: all workers have tasks"
+                value.message =
+                    before > 0 ? "\(before) tasks are before it" : "It is next: no further task may begin now"
                 value.position = before
             }
         }

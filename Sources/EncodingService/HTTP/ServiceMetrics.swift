@@ -111,7 +111,12 @@ extension ServiceState {
             [([], queues != nil && status.storeFailure == nil ? 1 : 0)]
         )
         text.add("tasks_running", "gauge", "Tasks and streams that run on this node", [([], Double(status.running))])
-        text.add("tasks_limit", "gauge", "Tasks that may run at a time, without streams", [([], Double(status.most))])
+        text.add(
+            "tasks_limit",
+            "gauge",
+            "Largest number of tasks at a time, without streams",
+            [([], Double(status.most))]
+        )
         text.add(
             "queue_tasks",
             "gauge",
@@ -164,12 +169,17 @@ extension ServiceState {
         text.add("memory_size_bytes", "gauge", "Memory of the machine or container", [([], Double(memory.total))])
         let load = capacity.load
         if let busy = load.processors {
-            text.add("processors_busy_ratio", "gauge", "Share of the processors that is busy", [([], busy)])
+            text.add(
+                "processors_busy_ratio",
+                "gauge",
+                "Share of the processors that any program keeps busy",
+                [([], busy)]
+            )
         }
         text.add(
             "engine_busy_ratio",
             "gauge",
-            "Share of the time in which tasks and streams keep an engine of a GPU busy",
+            "Share of the engines of a kind of a GPU that the service keeps busy",
             load.sortedEngines.map { ([("node", $0.node), ("engine", $0.name)], $0.busy) }
         )
         if let devices = await devices.present {

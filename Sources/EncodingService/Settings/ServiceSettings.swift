@@ -37,9 +37,9 @@ package struct ServiceSettings: Sendable, Hashable {
     package var inputDuration = 0
     /// The program that encodes; empty for `vatoolbox` beside this one.
     package var program = ""
-    /// How many tasks run at a time; 0 for one per two processors, at least one.
+    /// How many tasks run at a time; 0 for as many as measured load allows.
     package var workers = 0
-    /// How many streams are encoded at a time; 0 for twice as many as tasks.
+    /// How many streams are encoded at a time; 0 for twice ``workers``, or if that is 0, too, one per processor, at least two.
     package var streams = 0
     /// How long a task may make no progress, in seconds.
     package var stallTimeout = 60.0

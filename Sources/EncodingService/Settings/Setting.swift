@@ -90,7 +90,7 @@ package struct Setting: Sendable {
             \.workers,
             in: 0...1024,
             "number",
-            "Tasks at a time; 0: by measured load, from one per two processors up to four per processor"
+            "Tasks at a time; 0: by measured load of processors and GPUs, up to four per processor"
         ),
         .seconds(
             "workers.stall-timeout",
@@ -113,7 +113,13 @@ package struct Setting: Sendable {
             "number",
             "Sessions of a GPU at a time, beyond which tasks take another GPU or the CPU; 0: no limit"
         ),
-        .integer("streams.count", \.streams, in: 0...1024, "number", "Streams at a time; 0: twice as many as tasks"),
+        .integer(
+            "streams.count",
+            \.streams,
+            in: 0...1024,
+            "number",
+            "Streams at a time; 0: twice workers.count, or if that is 0, too, one per processor, at least two"
+        ),
         .seconds("drain.timeout", \.drainTimeout, in: 0...604_800, "How long tasks may go on after SIGTERM"),
         .bytes("uploads.limit", \.uploadLimit, in: 1...Int.max, "Largest upload"),
         .seconds(

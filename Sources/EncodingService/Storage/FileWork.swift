@@ -25,6 +25,8 @@ struct WaitingThreads: Sendable {
 
     /// Work on the data folder: some calls wait until the disk has written, and most must not wait for these.
     static let dataFolder = WaitingThreads(count: max(8, 2 * System.coreCount))
+    /// Looks at what the kernel counts, which may wait for a driver.
+    static let load = WaitingThreads(count: 1)
     /// Look-ups of host names.
     static let names = WaitingThreads(count: 4)
     /// Work on media roots, which may be on a network file system.

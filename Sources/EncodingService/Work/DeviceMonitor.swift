@@ -31,8 +31,8 @@ actor DeviceMonitor {
     /// What is known without asking.
     var present: Capabilities? { known?.capabilities }
 
-    /// The render nodes of GPUs that tasks can use now, as of the last look at them.
-    var usable: [String] { present?.devices.filter(\.usable).map(\.node) ?? [] }
+    /// The GPUs that tasks can use now, as of the last look at them.
+    var usable: [Device] { present?.devices.filter(\.usable) ?? [] }
 
     /// Asks all drivers again.
     func probe() async throws -> Capabilities {

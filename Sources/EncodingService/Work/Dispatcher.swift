@@ -46,7 +46,8 @@ actor Dispatcher {
         var claim: Claim
         /// Whether it takes one of the places for tasks.
         var isTask = true
-        let begin = Clock.monotonic
+        /// When it began, or had its input.
+        var begin = Clock.monotonic
         var work: Task<TaskRunner.Outcome, Never>
     }
 
@@ -172,12 +173,18 @@ actor Dispatcher {
 
     private var loads: (tasks: [Admission.Task], streams: [Admission.Task]) {
         func loads(_ isTask: Bool) -> [Admission.Task] {
-            running.values.filter { $0.isTask == isTask }.map {
-                Admission.Task(resource: Admission.Resource($0.claim.draft.demand), begin: $0.begin)
+            running.filter { $0.value.isTask == isTask }.map { token, entry in
+                Admission.Task(
+                    resource: JobPlanner.resource(of: entry.claim.draft),
+                    begin: entry.begin,
+                    isFetching: isFetching(token)
+                )
             }
         }
         return (loads(true), loads(false))
     }
+
+    private func isFetching(_ token: AttemptToken) -> Bool { runner.progress.progress(of: token)?.phase == .fetching }
 
     // MARK: Work
 
@@ -285,8 +292,9 @@ actor Dispatcher {
         let now = Clock.monotonic
         if now - lastMeasurement >= Self.measuringInterval {
             lastMeasurement = now
+            for token in running.keys where isFetching(token) { running[token]?.begin = now }
             let loads = loads
-            await capacity.measure(loads.tasks + loads.streams)
+            capacity.measure(loads.tasks + loads.streams)
         }
         do throws(StoreError) {
             if now - lastUpkeep >= upkeepInterval {
@@ -360,8 +368,7 @@ actor Dispatcher {
     }
 
     private func claim() async throws(StoreError) {
-        guard !isDraining, !isStopping, checkDisk() else { return }
-        while checkMemory() {
+        while !isDraining, !isStopping, checkDisk(), checkMemory() {
             let loads = loads
             offer = await capacity.offer(beside: loads.tasks, streams: loads.streams)
             guard !offer.resources.isEmpty,

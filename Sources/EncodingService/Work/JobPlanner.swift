@@ -42,6 +42,12 @@ enum JobPlanner {
         return isForCPU ? .processors : .devices
     }
 
+    /// What a task of a job works with; `nil` for one that copies results. Of a version that stored no demand, it is what
+    /// most do.
+    static func resource(of task: TaskDraft) -> Admission.Resource? {
+        Admission.Resource(task.demand) ?? (task.kind == encodingKind ? .devices : nil)
+    }
+
     /// The kind of the tasks that make outputs.
     static let encodingKind = "encode"
     /// The kind of the task that copies the results of the others to the destination.
@@ -308,15 +314,21 @@ enum JobPlanner {
         /// - Parameters:
         ///   - failure: That of the attempt before.
         ///   - usable: The GPUs that can be used now.
-        ///   - preferred: Those of them that have capacity.
-        init(after failure: Failure?, usable: [String], preferred: [String]) {
+        ///   - free: The render nodes of those that have time.
+        init(after failure: Failure?, usable: [Device], free: [String]) {
+            let nodes = usable.map(\.node)
             guard let failure, JobPlanner.isLoss(failure) else {
-                self = preferred == usable ? .asRequested : .preferring(preferred)
+                // Only if nothing is lost with the others.
+                let encodes = Set(usable.flatMap(\.encodes)), decodes = Set(usable.flatMap(\.decodes))
+                let canDoAll = usable.filter { free.contains($0.node) }.allSatisfy {
+                    encodes.isSubset(of: $0.encodes) && decodes.isSubset(of: $0.decodes)
+                }
+                self = free == nodes || !canDoAll ? .asRequested : .preferring(free)
                 return
             }
             let lost = JobPlanner.lostDevices(failure)
             // Nobody knows on which it was lost: any may be the reason.
-            self = .remaining(lost.isEmpty ? [] : usable.filter { !lost.contains($0) })
+            self = .remaining(lost.isEmpty ? [] : nodes.filter { !lost.contains($0) })
         }
 
         /// The values of `--device`.

@@ -303,8 +303,9 @@ final class HelperHost: Sendable {
                 guard isFirst else { throw MediaError(.malformedData, "\(Self.peer) sent its greeting twice") }
                 greeted.open()
             case .device(let number):
-                guard let descriptor = descriptor.take() else {
-                    throw MediaError(.malformedData, "\(Self.peer) sent a device without its descriptor")
+                guard let descriptor = descriptor.take(), !descriptor.isSocket else {
+                    // One end of the control socket would hide the end of the helper.
+                    throw MediaError(.malformedData, "\(Self.peer) sent something else than a device")
                 }
                 keep(SharedDescriptor(descriptor), as: number)
             case .deviceClosed(let number): keep(nil, as: number)
@@ -312,22 +313,22 @@ final class HelperHost: Sendable {
         }
     }
 
-    /// Keeps a copy of a device's descriptor, or closes it. What is replaced is closed outside of the lock.
+    /// Keeps a copy of a device's descriptor, or closes it.
     private func keep(_ descriptor: SharedDescriptor?, as number: DeviceNumber) {
         let replaced = state.withLock { state in
-            let replaced = state.devices.removeValue(forKey: number)
+            let replaced = DescriptorBag([state.devices.removeValue(forKey: number)].compactMap(\.self))
             if let descriptor, state.devices.count < Self.mostDevices { state.devices[number] = descriptor }
             return replaced
         }
-        withExtendedLifetime(replaced) {}
+        replaced.empty()
     }
 
     private func forgetDevices() {
         let devices = state.withLock { state in
             defer { state.devices = [:] }
-            return state.devices
+            return DescriptorBag(Array(state.devices.values))
         }
-        withExtendedLifetime(devices) {}
+        devices.empty()
     }
 
     /// - Returns: Whether more output may follow.
@@ -356,8 +357,8 @@ final class HelperHost: Sendable {
     private func conclude(_ error: MediaError?, _ launch: Launch?, _ tail: inout LogTail) {
         let process = state.withLock { $0.process }
         if error != nil { process?.end() }
-        forgetDevices()
         let (ending, wasForced) = process.map { end($0, launch, &tail) } ?? (nil, false)
+        forgetDevices()
         // After this, no pictures are returned and no answers are awaited.
         var failure = error ?? MediaError(.frameFailed, "\(Self.peer) closed its connection")
         if error == nil, let ending {
@@ -410,6 +411,20 @@ final class HelperHost: Sendable {
     private func readAvailable(_ number: Int32) -> Bool {
         let events = try? waitForEvents([(number, POLLIN)], until: .now)
         return (events?[0] ?? 0) != 0
+    }
+}
+
+/// Descriptors of devices, to be closed.
+private final class DescriptorBag: Sendable {
+    private let content: Mutex<[SharedDescriptor]>
+
+    init(_ content: [SharedDescriptor]) { self.content = Mutex(content) }
+
+    /// Closes them. The last close of a device may wait for a GPU that hangs, so that has a thread of its own.
+    func empty() {
+        guard content.withLock({ !$0.isEmpty }) else { return }
+        // Without a thread, they are closed when this object is released.
+        try? PlainThread.start(name: "vt-close") { self.content.withLock { $0 = [] } }
     }
 }
 

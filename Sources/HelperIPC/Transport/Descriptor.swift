@@ -18,6 +18,12 @@ struct Descriptor: ~Copyable, Sendable {
     /// Does nothing, but keeps the descriptor open up to this call.
     borrowing func keepOpen() {}
 
+    /// Whether it is a socket.
+    var isSocket: Bool {
+        var status = stat()
+        return fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+    }
+
     /// Duplicates a descriptor, close-on-exec, with a number of at least `minimum`.
     static func duplicate(_ number: Int32, atLeast minimum: Int32 = 3) throws(MediaError) -> Descriptor {
         let copy = fcntl(number, F_DUPFD_CLOEXEC, minimum)

@@ -177,7 +177,7 @@ public struct MemoryStatus: APIObject {
 public struct ProcessorStatus: APIObject {
     /// How many the service may use, such as 1.5 in a container with a quota.
     public var count = 0.0
-    /// The share of them that was busy in the last seconds.
+    /// The share of them that any program kept busy in the last three seconds.
     public var busy: Double?
 
     /// Makes a value with the defaults. Set the fields that have none.
@@ -186,7 +186,12 @@ public struct ProcessorStatus: APIObject {
     package static let summary = "The processors of a node"
     package static let fields: Fields<Self> = [
         .required("count", \.count, "How many the service may use, such as 1.5 in a container with a quota"),
-        .optional("busy", \.busy, in: .range(0...1), "The share of them that was busy in the last seconds"),
+        .optional(
+            "busy",
+            \.busy,
+            in: .range(0...1),
+            "The share of them that any program kept busy in the last three seconds"
+        ),
     ]
 }
 
@@ -196,7 +201,7 @@ public struct EngineLoad: APIObject {
     public var node = ""
     /// The kernel's name, such as video.
     public var name = ""
-    /// The share of the last seconds in which tasks and streams of the service kept them busy.
+    /// The share of them that processes of the service kept busy in the last three seconds.
     public var busy = 0.0
 
     /// Makes a value with the defaults. Set the fields that have none.
@@ -210,7 +215,7 @@ public struct EngineLoad: APIObject {
             "busy",
             \.busy,
             in: .range(0...1),
-            "Share of the last seconds in which tasks and streams kept them busy"
+            "Share of them that the service kept busy in the last three seconds"
         ),
     ]
 }
@@ -235,7 +240,7 @@ public struct NodeStatus: APIObject {
     public var load = 0.0
     /// Processors.
     public var processors = ProcessorStatus()
-    /// The engines of GPUs whose kernel drivers tell, while tasks or streams use them.
+    /// The engines of GPUs that tasks or streams use, if the kernel driver tells of them.
     public var engines: [EngineLoad] = []
 
     /// Makes a value with the defaults. Set the fields that have none.
@@ -255,7 +260,7 @@ public struct NodeStatus: APIObject {
         .required(
             "engines",
             \.engines,
-            "Engines of GPUs, while tasks or streams use them, if the kernel's driver tells"
+            "Engines of GPUs that tasks or streams use, if the kernel driver tells"
         ),
     ]
 }

@@ -89,6 +89,27 @@ import Testing
         #expect(usage(machine, at: 58).measured(since: before).value == ["enc_1": 1, "vcs": 2])
     }
 
+    /// A client that has ended counts with the cycles of its own time, and with the engines that there are.
+    @Test func clientsThatWentAreMeasuredUntilTheyWent() throws {
+        func xe(_ cycles: Int, of total: Int) -> String {
+            "drm-driver:\txe\ndrm-client-id:\t9\ndrm-pdev:\t0000:04:00.0\ndrm-cycles-vcs:\t\(cycles)\n"
+                + "drm-total-cycles-vcs:\t\(total)\ndrm-engine-capacity-vcs:\t2\n"
+        }
+        let machine = try PretendedMachine(["/proc/77/fdinfo/3": xe(0, of: 1000)])
+        let before = usage(machine, at: 10)
+        try machine.write("/proc/77/fdinfo/3", xe(1000, of: 2000))
+        let during = usage(machine, at: 11)
+        try machine.delete("/proc/77")
+        var after = usage(machine, at: 14)
+        after.keep(during, since: 11)
+        #expect(after.measured(since: before).value == ["vcs": 1])
+        // One second of two engines in four.
+        #expect(Array(after.busy(since: before).values) == [0.125])
+        var late = usage(machine, at: 15)
+        late.keep(after, since: 11.5)
+        #expect(late.busy(since: before).isEmpty)
+    }
+
     @Test func saysWhyThereIsNothing() throws {
         let machine = try PretendedMachine(["/proc/self/fdinfo/0": "pos:\t0\n", "/proc/77/stat": ""])
         let none = usage(machine, of: ["self"])
