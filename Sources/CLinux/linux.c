@@ -85,6 +85,14 @@ int linux_exchange_names(const char *one, const char *other) {
     return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
 }
 
+long long linux_file_size(int descriptor, int *is_regular) {
+    struct stat status;
+    if (fstat(descriptor, &status) != 0)
+        return -1;
+    *is_regular = S_ISREG(status.st_mode);
+    return status.st_size;
+}
+
 int linux_open_beneath(int folder, const char *path, int follows_links) {
     struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY};
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (follows_links ? 0 : RESOLVE_NO_SYMLINKS);

@@ -73,6 +73,8 @@ package enum Files {
         package var isFolder: Bool
         /// The number of names.
         package var linkCount: Int
+        /// The number of the file in its file system.
+        package var number: UInt64
         /// When its data was changed, in nanoseconds since 1970.
         package var modified: Int64
 
@@ -81,6 +83,7 @@ package enum Files {
             isFile = result.st_mode & S_IFMT == S_IFREG
             isFolder = result.st_mode & S_IFMT == S_IFDIR
             linkCount = Int(result.st_nlink)
+            number = UInt64(result.st_ino)
             modified = Int64(result.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(result.st_mtim.tv_nsec)
         }
     }
@@ -95,19 +98,19 @@ package enum Files {
         return Status(result)
     }
 
+    /// Returns what fstat(2) tells of an open file; `nil` if it fails.
+    package static func status(of descriptor: Int32) -> Status? {
+        var result = stat()
+        return fstat(descriptor, &result) == 0 ? Status(result) : nil
+    }
+
     /// The size of an open regular file; `nil` if it is something else.
     package static func size(of descriptor: Int32) -> Int? {
-        var result = stat()
-        guard fstat(descriptor, &result) == 0 else { return nil }
-        let status = Status(result)
-        return status.isFile ? status.size : nil
+        status(of: descriptor).flatMap { $0.isFile ? $0.size : nil }
     }
 
     /// Whether an open file is a folder.
-    package static func isFolder(_ descriptor: Int32) -> Bool {
-        var result = stat()
-        return fstat(descriptor, &result) == 0 && Status(result).isFolder
-    }
+    package static func isFolder(_ descriptor: Int32) -> Bool { status(of: descriptor)?.isFolder ?? false }
 
     /// Puts a file or folder onto the disk.
     package static func sync(_ path: String) throws(FileError) {

@@ -28,12 +28,11 @@ final class LocalFile: Sendable {
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
             guard descriptor >= 0 else { throw failure("cannot be opened", path) }
             let file = LocalFile(path: path, descriptor: descriptor)
-            var status = stat()
-            guard fstat(descriptor, &status) == 0 else { throw failure("cannot be read", path) }
-            guard status.st_mode & S_IFMT == S_IFREG else {
-                throw ClientError(.file, "\(path) is not a file, but a folder or a device")
-            }
-            return (file, Int(status.st_size))
+            var isFile: Int32 = 0
+            let size = linux_file_size(descriptor, &isFile)
+            guard size >= 0 else { throw failure("cannot be read", path) }
+            guard isFile == 1 else { throw ClientError(.file, "\(path) is not a file, but a folder or a device") }
+            return (file, Int(size))
         }
     }
 
@@ -46,9 +45,10 @@ final class LocalFile: Sendable {
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 throw ClientError(.file, "\(path) is being written by another process")
             }
-            var status = stat()
-            guard fstat(descriptor, &status) == 0 else { throw failure("cannot be read", path) }
-            return (file, Int(status.st_size))
+            var isFile: Int32 = 0
+            let size = linux_file_size(descriptor, &isFile)
+            guard size >= 0 else { throw failure("cannot be read", path) }
+            return (file, Int(size))
         }
     }
 

@@ -53,6 +53,13 @@ int linux_rename_without_replacing(const char *_Nonnull from, const char *_Nonnu
 /// renameat2(2) with RENAME_EXCHANGE: both names exist, and each gets what the other one was, in one step.
 int linux_exchange_names(const char *_Nonnull one, const char *_Nonnull other);
 
+/// The size of an open file in bytes, by fstat(2): for modules that import Dispatch or Foundation, where Swift attributes
+/// `struct stat` to one of these or to Glibc, whichever the compiler happens to load first.
+///
+/// @param is_regular 1 if it is a regular file; it is 0 for a folder or a device.
+/// @return The size, or -1.
+long long linux_file_size(int descriptor, int *_Nonnull is_regular);
+
 /// openat2(2) for reading, close-on-exec, of a path below a folder: with RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS, so
 /// that neither `..` nor a link leads out (EXDEV).
 ///

@@ -20,16 +20,11 @@ final class OpenFile: Sendable {
 
     deinit { close(descriptor) }
 
-    private var status: stat? {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 ? status : nil
-    }
-
     /// The number of its names; 0 if that cannot be found out.
-    var linkCount: Int { status.map { Int($0.st_nlink) } ?? 0 }
+    var linkCount: Int { Files.status(of: descriptor)?.linkCount ?? 0 }
 
     /// An entity tag of a file that only grows: that of another file of the same name differs.
-    var growingTag: String { "\"\(status.map { String($0.st_ino, radix: 16) } ?? "")-growing\"" }
+    var growingTag: String { "\"\(Files.status(of: descriptor).map { String($0.number, radix: 16) } ?? "")-growing\"" }
 
     /// Reads bytes at a position; fewer only at the end.
     func read(at offset: Int, count: Int) async throws -> ByteBuffer {
