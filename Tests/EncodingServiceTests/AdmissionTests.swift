@@ -157,6 +157,20 @@ import Testing
         #expect(admission.offer(beside: first + tasks(.devices, 5, 5), usable: [gpu], at: 5).areDevicesBusy)
     }
 
+    /// Tasks that end before they are settled are measured together: otherwise each would count as a whole GPU for ever.
+    @Test func shortTasksAreMeasuredTogether() {
+        var admission = admission(least: 8)
+        for second in 0..<30 {
+            // Two of them, each for three seconds.
+            let now = Double(second)
+            let running = tasks(.devices, now - now.truncatingRemainder(dividingBy: 3), now - 1)
+            admission.note(MachineLoad(processors: 0.3, engines: [gpu: ["video": 0.3]]), running, at: now)
+            #expect((admission.sharePerTask == nil) == (second < 10))
+            #expect(admission.offer(beside: running, usable: [gpu], at: now).areDevicesBusy == (second < 10))
+        }
+        #expect(abs((admission.sharePerTask ?? 0) - 0.15) < 1e-9)
+    }
+
     @Test func theResourceIsThatOfTheDemand() {
         for resource in Admission.Resource.allCases {
             #expect(Admission.Resource(resource.demand) == resource)

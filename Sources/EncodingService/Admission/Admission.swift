@@ -82,6 +82,8 @@ struct Admission: Sendable, Hashable {
     /// How long tasks for GPUs have run without any news of engines. Then the drivers tell nothing.
     private var silence = 0.0
     private var lastNote: Double?
+    /// Since when tasks for GPUs work, or when all of them were settled last.
+    private var workBegin: Double?
 
     /// A GPU has no capacity left where an engine is as busy as this, and the processors have none for more than the least
     /// number of tasks.
@@ -106,8 +108,15 @@ struct Admission: Sendable, Hashable {
         let working = tasks.filter { $0.resource == .devices && !$0.isFetching }
         if !working.isEmpty, load.engines.isEmpty, let lastNote { silence += max(now - lastNote, 0) }
         lastNote = now
+        guard !working.isEmpty else {
+            workBegin = nil
+            return
+        }
+        let areSettled = working.allSatisfy { isSettled($0, at: now) }
+        if areSettled || workBegin == nil { workBegin = now }
         let busy = load.engines.keys.compactMap(load.busiest).reduce(0, +)
-        guard !working.isEmpty, working.allSatisfy({ isSettled($0, at: now) }), busy > 0 else { return }
+        // Where tasks end before they are settled, the mean of what there is must do.
+        guard busy > 0, areSettled || now - (workBegin ?? now) >= 2 * Self.settlingTime else { return }
         let share = busy / Double(working.count)
         sharePerTask = sharePerTask.map { $0 + (share - $0) / 4 } ?? share
     }
