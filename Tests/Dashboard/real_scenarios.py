@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What users do with the dashboard of the built service. Importing it adds the scenarios to the others."""
 
+import time
+
 from scenarios import FOCUSED, audit_at_every_size, check, give_key, play, scenario
 
 KEY = "a secret of the test"
@@ -13,7 +15,8 @@ def a_file_is_watched_while_it_grows(run):
     page.open(f"#/jobs/{job}")
     page.wait("find('p', 'What is encoded so far')", "the preview says what it is")
     loaded = "find('video')?.readyState >= 1"
-    for _ in range(600):
+    end = time.monotonic() + run.patience
+    while time.monotonic() < end:
         page.click("button", "Load the newest")
         page.wait(f"{loaded} || find('p', 'There is not enough to play yet.')", "the preview is loaded, or says why not")
         if page.evaluate(loaded) and page.evaluate("find('video').duration > 0.5"):
