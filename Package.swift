@@ -253,12 +253,19 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Arguments, console, documents, exit codes and signals: what programs for people share.
+        .target(
+            name: "CommandLineSupport",
+            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "VAToolbox", arguments, logging],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "VAToolboxCommand",
             dependencies: [
-                "AudioCoding", "BitstreamSyntax", "CLinux", "HelperIPC", "EncodingBenchmark", "FFmpegSupport",
-                "HardwareEncoder", "MediaIO", "MediaTypes", "Remuxing", "RenderNodes", "ServiceCommandLine",
-                "SoftwareEncoder", "StreamingPlaylists", "Transcoding", "VAAPI", "VAToolbox", arguments, logging,
+                "AudioCoding", "BitstreamSyntax", "CLinux", "CommandLineSupport", "HelperIPC", "EncodingBenchmark",
+                "FFmpegSupport", "HardwareEncoder", "MediaIO", "MediaTypes", "Remuxing", "RenderNodes",
+                "ServiceCommandLine", "SoftwareEncoder", "StreamingPlaylists", "Transcoding", "VAAPI", "VAToolbox",
+                arguments, logging,
             ],
             swiftSettings: strict
         ),
@@ -507,9 +514,10 @@ let package = Package(
         .testTarget(
             name: "VAToolboxCommandTests",
             dependencies: [
-                "BitstreamSyntax", "ConcurrentJobs", "HelperIPC", "HardwareScenarios", "MediaIO", "MediaTypes",
-                "Remuxing", "RenderNodes", "SandboxEscapes", "SoftwareEncoder", "TestSupport", "Transcoding", "VAAPI",
-                "VAToolbox", "VAToolboxCommand", "VAToolboxDecodingHelper", "VAToolboxHelper", arguments,
+                "BitstreamSyntax", "CommandLineSupport", "ConcurrentJobs", "HelperIPC", "HardwareScenarios", "MediaIO",
+                "MediaTypes", "Remuxing", "RenderNodes", "SandboxEscapes", "SoftwareEncoder", "TestSupport",
+                "Transcoding", "VAAPI", "VAToolbox", "VAToolboxCommand", "VAToolboxDecodingHelper", "VAToolboxHelper",
+                arguments,
             ],
             swiftSettings: strict
         ),

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import CLinux
+import CommandLineSupport
 import EncodingBenchmark
 import FFmpegSupport
 import Glibc
@@ -45,9 +46,11 @@ struct VAToolboxCommand: ParsableCommand {
             leave(.usage)
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
-        if let failure = ServiceProgram.becomeIfNeeded(arguments) {
-            Console(detail: .errors).error(failure)
-            leave(.failed)
+        for program in SiblingProgram.all {
+            if let failure = program.becomeIfNeeded(arguments) {
+                Console(detail: .errors).error(failure)
+                leave(.failed)
+            }
         }
         switch prepare(arguments) {
         case .done(let status): leave(status)

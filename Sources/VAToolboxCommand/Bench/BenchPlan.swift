@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import BitstreamSyntax
+import CommandLineSupport
 import EncodingBenchmark
 import MediaTypes
 import RenderNodes
@@ -98,18 +99,6 @@ extension BenchPlanArguments {
 }
 
 extension ArgumentText<WholeNumber> {
-    /// Returns the value, which must be in the allowed range.
-    func value(of option: String, in allowed: ClosedRange<Int>) throws(MediaError) -> Int {
-        let value = try value(of: option).value
-        if allowed.contains(value) { return value }
-        throw MediaError(
-            .invalidArgument,
-            "\(option) is out of range",
-            given: text,
-            allowed: "\(allowed.lowerBound) to \(allowed.upperBound)"
-        )
-    }
-
     fileprivate func value(of option: String, in allowed: [Int]) throws(MediaError) -> Int {
         let value = try value(of: option).value
         if allowed.contains(value) { return value }

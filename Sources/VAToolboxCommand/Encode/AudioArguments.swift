@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import AudioCoding
+import CommandLineSupport
 import MediaTypes
 import Transcoding
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import ArgumentParser
+import CommandLineSupport
 
 /// `vatoolbox encode`.
 struct EncodeCommand: ParsableCommand, Sendable {

@@ -2,6 +2,7 @@
 
 import AudioCoding
 import BitstreamSyntax
+import CommandLineSupport
 import MediaIO
 import MediaTypes
 import Transcoding
@@ -137,17 +138,6 @@ extension EncodeOutcome {
     }
 }
 
-extension Adjustment {
-    var document: JSON {
-        .object([
-            "property": .string(property),
-            "requested": .string(requested),
-            "used": .string(used),
-            "reason": .string(reason),
-        ])
-    }
-}
-
 extension JSON {
     /// Returns the document for several outputs: that of each, in their order.
     ///
@@ -160,63 +150,6 @@ extension JSON {
         ]
         if let stream { members.append("stream", stream.document) }
         return .object(members)
-    }
-
-    /// Returns the document for an error that ended the work.
-    ///
-    /// - Parameters:
-    ///   - path: The output that has failed, if there are several.
-    ///   - switches: The earlier encoder switches; `nil` if there were no encoders.
-    static func failure(
-        _ error: MediaError,
-        _ status: ExitStatus,
-        path: String? = nil,
-        switches: [EncoderSwitch]? = nil
-    ) -> JSON {
-        failure(status, error.members, path, switches)
-    }
-
-    /// Returns the document for an invalid command line.
-    static func usageFailure(_ message: String) -> JSON {
-        failure(
-            .usage,
-            [
-                "code": .string("usage"), "message": .string(message), "given": .null, "allowed": .null,
-                "call": .null, "callStatus": .null, "cause": .null, "remedies": .array([]),
-            ]
-        )
-    }
-
-    private static func failure(
-        _ status: ExitStatus,
-        _ error: KeyValuePairs,
-        _ path: String? = nil,
-        _ switches: [EncoderSwitch]? = nil
-    ) -> JSON {
-        var document: KeyValuePairs = [
-            "status": .string(status.name),
-            "exitStatus": .integer(Int(status.rawValue)),
-            "error": .object(error),
-        ]
-        if let path { document.append("path", .string(path)) }
-        if let switches { document.append("switches", .array(switches.map(\.document))) }
-        return .object(document)
-    }
-}
-
-extension MediaError {
-    /// The members that describe it to programs.
-    fileprivate var members: JSON.KeyValuePairs {
-        [
-            "code": .string(code.rawValue),
-            "message": .string(message),
-            "given": JSON(given),
-            "allowed": JSON(allowed),
-            "call": JSON(call),
-            "callStatus": JSON(status),
-            "cause": JSON(cause?.rawValue),
-            "remedies": JSON(remedies),
-        ]
     }
 }
 
@@ -232,65 +165,6 @@ extension DecodingReport {
             "copiedPictures": .integer(copiedPictures),
             "failures": .array(failures.map { .string("\($0.decoder): \($0.error.readable)") }),
         ])
-    }
-}
-
-extension [EncoderDescription.Rejection] {
-    /// The rejected encoders or decoders.
-    var document: JSON {
-        .array(
-            map { rejection in
-                .object([
-                    "name": .string(rejection.name),
-                    "reason": .string(rejection.reason),
-                    "cause": JSON(rejection.cause?.rawValue),
-                    "remedies": JSON(rejection.remedies),
-                ])
-            }
-        )
-    }
-}
-
-extension EncoderDescription.Proof {
-    /// The name of the result; `nil` if no test was required.
-    var name: String? {
-        switch self {
-        case .notWanted: nil
-        case .decoded: "decoded"
-        case .read: "read"
-        case .impossible: "impossible"
-        }
-    }
-}
-
-extension EncoderSwitch {
-    fileprivate var document: JSON {
-        .object([
-            "frame": .integer(frame),
-            "time": JSON(presentationTime.seconds),
-            "from": from.document,
-            "to": to.document,
-            "reason": .string(reasonName),
-            "repeatedFrames": .integer(repeatedFrames),
-            "failures": .array(failures.map(\.document)),
-        ])
-    }
-}
-
-extension EncoderFailure {
-    fileprivate var document: JSON {
-        var members: JSON.KeyValuePairs = [
-            "encoder": encoder.document,
-            "stage": .string(isInCreation ? "creation" : "work"),
-        ]
-        members.append(error.members)
-        return .object(members)
-    }
-}
-
-extension EncoderIdentity {
-    var document: JSON {
-        .object(["name": .string(name), "codec": .string(codec.rawValue), "device": JSON(device)])
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import CommandLineSupport
 import Glibc
 import MediaIO
 import MediaTypes
@@ -148,13 +149,5 @@ final class EncodeJob: Sendable {
         var status = stat()
         let code = path == "-" ? fstat(STDIN_FILENO, &status) : stat(path, &status)
         return code == 0 && status.st_mode & S_IFMT == S_IFREG
-    }
-}
-
-extension Duration {
-    /// The duration in seconds.
-    var seconds: Double {
-        let (seconds, attoseconds) = components
-        return Double(seconds) + Double(attoseconds) / 1e18
     }
 }

@@ -2,6 +2,7 @@
 
 import AudioCoding
 import BitstreamSyntax
+import CommandLineSupport
 import MediaIO
 import MediaTypes
 import Transcoding

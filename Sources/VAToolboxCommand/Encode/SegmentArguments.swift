@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import BitstreamSyntax
+import CommandLineSupport
 import MediaIO
 import MediaTypes
 import StreamingPlaylists

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import CommandLineSupport
 import VAAPI
 
 /// The encoding capabilities of a driver for `probe --json`; docs/command.md describes every key.

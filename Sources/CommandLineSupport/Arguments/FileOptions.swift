@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import MediaIO
-import MediaTypes
+package import MediaIO
+package import MediaTypes
 
 extension MediaSink.Options {
     /// The container that the options of a command line select.
@@ -10,7 +10,7 @@ extension MediaSink.Options {
     ///   - path: The output: a path, `-` or `null`.
     ///   - format: The name of the container; `nil` selects it by the extension.
     /// - Throws: `invalidArgument` if the container is not known, or contradicts the path.
-    init(path: String, format: String?, isFragmented: Bool, overwrite: Bool) throws(MediaError) {
+    package init(path: String, format: String?, isFragmented: Bool, overwrite: Bool) throws(MediaError) {
         let container = try ContainerFormat(name: format, path: path)
         if let format, path == ContainerFormat.null.rawValue, container != .null {
             throw contradiction("-o \(path)", "--format \(format)", allowed: "-o ./\(path) for a file of that name")
@@ -23,7 +23,7 @@ extension MediaSink.Options {
 }
 
 /// Returns the error for two options that exclude each other.
-func contradiction(_ one: String, _ other: String, allowed: String? = nil) -> MediaError {
+package func contradiction(_ one: String, _ other: String, allowed: String? = nil) -> MediaError {
     MediaError(
         .invalidArgument,
         "two options contradict each other",

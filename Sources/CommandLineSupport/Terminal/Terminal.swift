@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import Glibc
+internal import Glibc
 
 /// Properties of a descriptor for text output.
-enum Terminal {
+package enum Terminal {
     /// Returns whether it is a terminal.
-    static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+    package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
     /// Returns the number of columns; `nil` if it is not a terminal or does not report them.
-    static func width(_ descriptor: Int32) -> Int? {
+    package static func width(_ descriptor: Int32) -> Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return Int(size.ws_col)
@@ -24,7 +24,7 @@ enum Terminal {
     ///
     /// - Returns: Whether the whole text was written.
     @discardableResult
-    static func write(_ text: String, to descriptor: Int32) -> Bool {
+    package static func write(_ text: String, to descriptor: Int32) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)

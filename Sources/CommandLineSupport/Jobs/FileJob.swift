@@ -1,50 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import ArgumentParser
-import Dispatch
-import Glibc
-import MediaIO
-import MediaTypes
-import Synchronization
-import VAToolbox
-
-/// What the command prints.
-struct ReportArguments: ParsableArguments, Sendable {
-    @Flag(help: "Print the result to standard output as one JSON document.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: "Print only warnings and errors.")
-    var quiet = false
-
-    @Flag(name: .shortAndLong, help: "Also print the log messages of encoders, decoders and FFmpeg.")
-    var verbose = false
-
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "Write the progress to a new file, a FIFO or a descriptor such as /dev/fd/3, twice a second: a JSON object per line.",
-            valueName: "path"
-        ),
-        completion: .file()
-    )
-    var progress: String?
-}
-
-extension ReportArguments {
-    /// - Throws: `invalidArgument` for flags that exclude each other.
-    func validateFlags() throws(MediaError) {
-        if quiet, verbose { throw contradiction("--quiet", "--verbose") }
-        if json, verbose { throw contradiction("--json", "--verbose") }
-    }
-}
+internal import Dispatch
+internal import Glibc
+internal import MediaIO
+package import MediaTypes
+internal import Synchronization
+package import VAToolbox
 
 /// What every run that reads a file has: a console, a document on request, and an end that a signal can bring forward.
-final class FileJob: Sendable {
+package final class FileJob: Sendable {
     /// The console for messages.
-    let console: Console
+    package let console: Console
 
     /// Whether the result is printed as a document.
-    let isDocument: Bool
+    package let isDocument: Bool
     private let usesStandardOutput: Bool
     private let ending: String
     /// Where programs read the progress.
@@ -60,7 +29,7 @@ final class FileJob: Sendable {
     ///   - reports: The flags of each output; each counts wherever it stands.
     ///   - usesStandardOutput: Whether an output is written to standard output, which then contains nothing else.
     ///   - ending: What happens after an interruption, such as "finishing the output".
-    init(_ reports: [ReportArguments], usesStandardOutput: Bool, ending: String) {
+    package init(_ reports: [ReportArguments], usesStandardOutput: Bool, ending: String) {
         (self.usesStandardOutput, self.ending) = (usesStandardOutput, ending)
         isDocument = reports.contains(where: \.json)
         progressPaths = reports.compactMap(\.progress)
@@ -78,12 +47,12 @@ final class FileJob: Sendable {
     }
 
     /// Whether a signal has asked for the end.
-    var wasInterrupted: Bool { state.withLock { $0.wasInterrupted } }
+    package var wasInterrupted: Bool { state.withLock { $0.wasInterrupted } }
 
     /// Begins the work that ``interrupt(before:)`` ends.
     ///
     /// - Parameter stop: Ends the reading, so that an output is completed. It is called at once if a signal has arrived.
-    func begin(stop: @escaping @Sendable () -> Void) {
+    package func begin(stop: @escaping @Sendable () -> Void) {
         let wasInterrupted = state.withLock { state in
             state.stop = stop
             return state.wasInterrupted
@@ -97,7 +66,7 @@ final class FileJob: Sendable {
     ///   - progress: Returns the present progress.
     ///   - work: The work.
     /// - Throws: `invalidArgument` or `inputOutput` if a program cannot be told; the error of the work.
-    func watching<Result>(
+    package func watching<Result>(
         _ progress: @escaping @Sendable () -> any RunProgress,
         during work: () async throws(MediaError) -> Result
     ) async throws(MediaError) -> Result {
@@ -140,7 +109,7 @@ final class FileJob: Sendable {
 
     /// Handles a signal: the first one ends the reading, so that an output is completed; the second one ends the
     /// process. Safe on any thread.
-    func interrupt(before: Int) {
+    package func interrupt(before: Int) {
         if before > 0 {
             MediaSink.discardUnfinishedOutputs()
             _exit(ExitStatus.interrupted.rawValue)
@@ -162,7 +131,7 @@ final class FileJob: Sendable {
     /// Prints the document if it was requested.
     ///
     /// - Returns: The status, or `failed` if the document could not be printed.
-    func deliver(_ document: @autoclosure () -> JSON, _ status: ExitStatus) -> ExitStatus {
+    package func deliver(_ document: @autoclosure () -> JSON, _ status: ExitStatus) -> ExitStatus {
         guard isDocument else { return status }
         let descriptor = usesStandardOutput ? STDERR_FILENO : STDOUT_FILENO
         if Terminal.write(document().text + "\n", to: descriptor) { return status }
@@ -171,7 +140,7 @@ final class FileJob: Sendable {
     }
 
     /// Reports the result of the run.
-    func report(_ outcome: some FileOutcome) -> ExitStatus {
+    package func report(_ outcome: some FileOutcome) -> ExitStatus {
         for warning in outcome.warnings { console.warning(warning) }
         console.summary(outcome.summary(width: console.width))
         return deliver(outcome.document, outcome.status)
@@ -180,7 +149,7 @@ final class FileJob: Sendable {
     /// Reports an error that has ended the run.
     ///
     /// - Parameter switches: The earlier encoder switches; `nil` if there were no encoders.
-    func fail(_ error: MediaError, switches: [EncoderSwitch]? = nil) -> ExitStatus {
+    package func fail(_ error: MediaError, switches: [EncoderSwitch]? = nil) -> ExitStatus {
         // If reading ended before the first packet, nothing else has failed.
         let isOfInterruption = error.code == .cancelled || error.code == .malformedData
         let status = wasInterrupted && isOfInterruption ? .interrupted : ExitStatus(error)
@@ -193,7 +162,7 @@ final class FileJob: Sendable {
 }
 
 /// Work that reads a file and writes others, and can be ended early.
-protocol FileWork: Sendable {
+package protocol FileWork: Sendable {
     associatedtype Progress: RunProgress
     associatedtype Report: Sendable
 
@@ -207,11 +176,11 @@ protocol FileWork: Sendable {
 
 extension FileJob {
     /// What the command knows of the end of a run.
-    struct Ending {
+    package struct Ending {
         /// The seconds from the start of the command to the end of the output.
-        var elapsed: Double
+        package var elapsed: Double
         /// Whether a signal has asked for the end.
-        var wasInterrupted: Bool
+        package var wasInterrupted: Bool
     }
 
     /// Does the work of a command and reports its result.
@@ -220,7 +189,7 @@ extension FileJob {
     ///   - request: Returns the request of the command line.
     ///   - work: Makes the work for it.
     ///   - outcome: Makes the result.
-    func run<Request, Work: FileWork>(
+    package func run<Request, Work: FileWork>(
         _ request: () throws(MediaError) -> Request,
         _ work: (Request) -> Work,
         outcome: (Request, Work.Report, Ending) -> some FileOutcome
@@ -245,7 +214,7 @@ extension FileJob {
 }
 
 /// The result of a run that writes files.
-protocol FileOutcome {
+package protocol FileOutcome {
     /// The exit status of the command.
     var status: ExitStatus { get }
     /// Possible defects of the output.
@@ -258,7 +227,7 @@ protocol FileOutcome {
 
 extension Readable {
     /// The parts of a progress line that tell how far a run is.
-    static func progress(_ time: MediaTime, of expected: MediaTime?) -> [String] {
+    package static func progress(_ time: MediaTime, of expected: MediaTime?) -> [String] {
         guard let expected = expected?.seconds, expected > 0 else { return [clock(time.seconds)] }
         let share = number(min(time.seconds / expected, 1) * 100, places: 0)
         return ["\(share) %", "\(clock(time.seconds)) of \(clock(expected))"]

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import Glibc
-import MediaTypes
-import Synchronization
+internal import Glibc
+package import MediaTypes
+internal import Synchronization
 
 /// Standard error: messages of one line each, and below them a progress line that is updated.
-final class Console: Sendable {
+package final class Console: Sendable {
     /// The level of detail.
-    enum Detail: Int, Comparable, Sendable {
+    package enum Detail: Int, Comparable, Sendable {
         /// Only errors: for a JSON document on standard error.
         case errors
         /// Also possible defects of the result.
@@ -17,49 +17,49 @@ final class Console: Sendable {
         /// Also log messages of libraries.
         case everything
 
-        static func < (left: Detail, right: Detail) -> Bool { left.rawValue < right.rawValue }
+        package static func < (left: Detail, right: Detail) -> Bool { left.rawValue < right.rawValue }
     }
 
     /// The level of detail of this console.
-    let detail: Detail
+    package let detail: Detail
 
     private let descriptor: Int32
     private let progress = Mutex("")
 
-    init(detail: Detail = .notes, descriptor: Int32 = STDERR_FILENO) {
+    package init(detail: Detail = .notes, descriptor: Int32 = STDERR_FILENO) {
         self.detail = detail
         self.descriptor = descriptor
     }
 
     /// Prints an error that prevented the work.
-    func error(_ text: String) { write("vatoolbox: error: \(Readable.oneLine(text))", .errors) }
+    package func error(_ text: String) { write("vatoolbox: error: \(Readable.oneLine(text))", .errors) }
 
     /// Prints the remedies for the previous error, each on a separate line.
-    func remedies(_ remedies: [String]) {
+    package func remedies(_ remedies: [String]) {
         for remedy in remedies { write("vatoolbox: try: \(Readable.oneLine(remedy))", .errors) }
     }
 
     /// Prints a possible defect of the result.
-    func warning(_ text: String) { write("vatoolbox: warning: \(Readable.oneLine(text))", .warnings) }
+    package func warning(_ text: String) { write("vatoolbox: warning: \(Readable.oneLine(text))", .warnings) }
 
     /// Prints a difference from the request.
-    func note(_ text: String) { write("vatoolbox: note: \(Readable.oneLine(text))", .notes) }
+    package func note(_ text: String) { write("vatoolbox: note: \(Readable.oneLine(text))", .notes) }
 
     /// Prints a log message of a library.
-    func log(_ text: String) { write("vatoolbox: \(Readable.oneLine(text))", .everything) }
+    package func log(_ text: String) { write("vatoolbox: \(Readable.oneLine(text))", .everything) }
 
     /// Prints the closing lines, each with its newline.
-    func summary(_ lines: String) { write(String(lines.dropLast()), .notes) }
+    package func summary(_ lines: String) { write(String(lines.dropLast()), .notes) }
 
     /// Whether progress is shown: on a terminal, unless the user has disabled it.
-    var showsProgress: Bool { detail >= .notes && Terminal.isTerminal(descriptor) }
+    package var showsProgress: Bool { detail >= .notes && Terminal.isTerminal(descriptor) }
 
     /// The maximum width of a line in columns; unlimited if it is not a terminal. The last column of a terminal stays
     /// free, because some terminals wrap the line there.
-    var width: Int { Terminal.isTerminal(descriptor) ? (Terminal.width(descriptor) ?? 80) - 1 : .max }
+    package var width: Int { Terminal.isTerminal(descriptor) ? (Terminal.width(descriptor) ?? 80) - 1 : .max }
 
     /// Replaces the progress line; an empty line removes it.
-    func showProgress(_ line: String) {
+    package func showProgress(_ line: String) {
         progress.withLock {
             guard !(line.isEmpty && $0.isEmpty) else { return }
             Terminal.write(Self.clearLine + line, to: descriptor)
@@ -85,7 +85,7 @@ extension Console {
     /// - Parameters:
     ///   - line: Returns the line, from the seconds since the work began and the width in columns.
     ///   - work: The work.
-    func watching<Result>(
+    package func watching<Result>(
         _ line: @escaping @Sendable (_ elapsed: Double, _ width: Int) -> String,
         during work: () async throws(MediaError) -> Result
     ) async throws(MediaError) -> Result {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import MediaTypes
-import VAToolbox
+internal import MediaTypes
+package import VAToolbox
 
 extension EncoderSwitch {
     /// The switch in one line: the new encoder, the first frame and the reason.
-    var readable: String {
+    package var readable: String {
         let newcomer = from == to ? "a new encoder of \(to) takes over" : "\(to) takes over from \(from)"
         let time = Readable.number(presentationTime.seconds, places: 3)
         var parts = ["\(newcomer) at \(time) s (frame \(frame))"]
@@ -15,11 +15,12 @@ extension EncoderSwitch {
     }
 
     /// The reason as a word: `failure`, or the name of a ``RefreshReason``.
-    var reasonName: String { refresh?.rawValue ?? "failure" }
+    package var reasonName: String { refresh?.rawValue ?? "failure" }
 }
 
 extension RefreshReason {
-    var readable: String {
+    /// The reason in words.
+    package var readable: String {
         switch self {
         case .requested: "the application requested a new encoder"
         case .resume: "the system was suspended and has resumed"
@@ -31,7 +32,7 @@ extension RefreshReason {
 
 extension [EncoderFailure] {
     /// The first failure, the number of further failures, and the last one.
-    var readable: String {
+    package var readable: String {
         guard let first, let last else { return "" }
         guard count > 1 else { return first.error.readable }
         let all = "\(first.error.readable); then \(Readable.count(count - 1, "more failure"))"

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import ArgumentParser
-import BitstreamSyntax
-import MediaIO
-import MediaTypes
-import Transcoding
-import VAToolbox
+package import ArgumentParser
+package import BitstreamSyntax
+package import MediaTypes
+package import VAToolbox
 
 /// A value that is parsed from the text of an option.
-protocol ArgumentValue: Sendable {
+package protocol ArgumentValue: Sendable {
     /// Parses the text; `nil` if it is invalid. The code that uses the value checks its range.
     init?(argument text: String)
 
@@ -21,18 +19,18 @@ protocol ArgumentValue: Sendable {
 
 extension ArgumentValue {
     /// None.
-    static var completions: [String] { [] }
+    package static var completions: [String] { [] }
 }
 
 /// The text of an option, which is parsed after the command line has been checked as a whole, so that every invalid
 /// value is reported in the same way: with the option, the given value and the allowed values. Such options accept any
 /// next word (`.unconditional`), so that `--crf -1` has an invalid value rather than a missing one.
-struct ArgumentText<Value: ArgumentValue>: ExpressibleByArgument, Sendable {
-    let text: String
+package struct ArgumentText<Value: ArgumentValue>: ExpressibleByArgument, Sendable {
+    package let text: String
 
-    init(argument: String) { text = argument }
+    package init(argument: String) { text = argument }
 
-    static var defaultCompletionKind: CompletionKind {
+    package static var defaultCompletionKind: CompletionKind {
         Value.completions.isEmpty ? .default : .list(Value.completions)
     }
 
@@ -40,7 +38,7 @@ struct ArgumentText<Value: ArgumentValue>: ExpressibleByArgument, Sendable {
     ///
     /// - Parameter option: The option's name, for the error.
     /// - Throws: `invalidArgument`.
-    func value(of option: String) throws(MediaError) -> Value {
+    package func value(of option: String) throws(MediaError) -> Value {
         guard let value = Value(argument: text) else {
             throw MediaError(.invalidArgument, "\(option) is not valid", given: text, allowed: Value.allowedText)
         }
@@ -51,31 +49,29 @@ struct ArgumentText<Value: ArgumentValue>: ExpressibleByArgument, Sendable {
 // MARK: - Names
 
 extension ArgumentValue where Self: CaseIterable & RawRepresentable<String> {
-    init?(argument text: String) { self.init(rawValue: text) }
+    package init?(argument text: String) { self.init(rawValue: text) }
 
-    static var allowedText: String { completions.joined(separator: ", ") }
+    package static var allowedText: String { completions.joined(separator: ", ") }
 
-    static var completions: [String] { allCases.map(\.rawValue) }
+    package static var completions: [String] { allCases.map(\.rawValue) }
 }
 
 extension CodecSelection: ArgumentValue {}
-extension DecoderChoice: ArgumentValue {}
 extension EncoderIsolation: ArgumentValue {}
 extension EntropyMode: ArgumentValue {}
 extension HardwareEncoderOptions.LowPower: ArgumentValue {}
-extension MediaSource.Deinterlacing: ArgumentValue {}
 extension ScalingMode: ArgumentValue {}
 extension SoftwareEncoderOptions.Preset: ArgumentValue {}
 extension SoftwareEncoderOptions.Tuning: ArgumentValue {}
 extension SoftwareEncoderOptions.InstructionSet: ArgumentValue {}
 extension VideoProfile: ArgumentValue {
     /// Names that both codecs share are H.264's first, such as `main`, until the codec is known to be HEVC.
-    init?(argument text: String) {
+    package init?(argument text: String) {
         guard let profile = Self(rawValue: text) ?? Self(rawValue: "hevc-\(text)") else { return nil }
         self = profile
     }
 
-    static var completions: [String] {
+    package static var completions: [String] {
         let hevc = allCases.filter { $0.codec == .hevc && $0 != .hevcMain }
         return allCases.filter { $0.codec == .h264 }.map(\.rawValue)
             + hevc.map { String($0.rawValue.trimmingPrefix("hevc-")) }
@@ -83,11 +79,11 @@ extension VideoProfile: ArgumentValue {
 }
 
 /// The bit depth to encode with.
-enum BitDepthChoice: ArgumentValue, Hashable {
+package enum BitDepthChoice: ArgumentValue, Hashable {
     case bits(Int)
     case source
 
-    init?(argument text: String) {
+    package init?(argument text: String) {
         if text == "source" {
             self = .source
         } else if let bits = DecimalNumber(text)?.wholeValue {
@@ -97,16 +93,16 @@ enum BitDepthChoice: ArgumentValue, Hashable {
         }
     }
 
-    static let completions = EncoderConfiguration.bitDepths(.hevc).map(String.init) + ["source"]
-    static var allowedText: String { completions.joined(separator: ", ") }
+    package static let completions = EncoderConfiguration.bitDepths(.hevc).map(String.init) + ["source"]
+    package static var allowedText: String { completions.joined(separator: ", ") }
 }
 
 /// The chroma format to encode with.
-enum ChromaChoice: ArgumentValue, Hashable {
+package enum ChromaChoice: ArgumentValue, Hashable {
     case format(ChromaFormat)
     case source
 
-    init?(argument text: String) {
+    package init?(argument text: String) {
         if text == "source" {
             self = .source
         } else if let format = EncoderConfiguration.chromaFormats(.hevc).first(where: { $0.name == text }) {
@@ -116,45 +112,45 @@ enum ChromaChoice: ArgumentValue, Hashable {
         }
     }
 
-    static let completions = EncoderConfiguration.chromaFormats(.hevc).map(\.name) + ["source"]
-    static var allowedText: String { completions.joined(separator: ", ") }
+    package static let completions = EncoderConfiguration.chromaFormats(.hevc).map(\.name) + ["source"]
+    package static var allowedText: String { completions.joined(separator: ", ") }
 }
 
 /// A level by name, of either codec.
-struct StreamLevel: ArgumentValue {
-    let h264: H264Level?
-    let hevc: HEVCLevel?
+package struct StreamLevel: ArgumentValue {
+    package let h264: H264Level?
+    package let hevc: HEVCLevel?
 
-    init?(argument text: String) {
+    package init?(argument text: String) {
         (h264, hevc) = (H264Level(name: text), HEVCLevel(name: text))
         if h264 == nil, hevc == nil { return nil }
     }
 
-    static var h264Names: String { H264Level.all.map(\.name).joined(separator: ", ") }
-    static var hevcNames: String { HEVCLevel.all.map(\.name).joined(separator: ", ") }
-    static var allowedText: String { "\(h264Names); for HEVC \(hevcNames)" }
-    static var completions: [String] { Set(H264Level.all.map(\.name) + HEVCLevel.all.map(\.name)).sorted() }
+    package static var h264Names: String { H264Level.all.map(\.name).joined(separator: ", ") }
+    package static var hevcNames: String { HEVCLevel.all.map(\.name).joined(separator: ", ") }
+    package static var allowedText: String { "\(h264Names); for HEVC \(hevcNames)" }
+    package static var completions: [String] { Set(H264Level.all.map(\.name) + HEVCLevel.all.map(\.name)).sorted() }
 }
 
 // MARK: - Numbers
 
 /// A whole number, zero or above.
-struct WholeNumber: ArgumentValue {
-    let value: Int
+package struct WholeNumber: ArgumentValue {
+    package let value: Int
 
-    init?(argument text: String) {
+    package init?(argument text: String) {
         guard let number = DecimalNumber(text), let value = number.wholeValue else { return nil }
         self.value = value
     }
 
-    static let allowedText = "a whole number, such as 4"
+    package static let allowedText = "a whole number, such as 4"
 }
 
 /// A number with an optional sign.
-struct SignedNumber: ArgumentValue {
-    let value: Double
+package struct SignedNumber: ArgumentValue {
+    package let value: Double
 
-    init?(argument text: String) {
+    package init?(argument text: String) {
         let isNegative = text.hasPrefix("-")
         guard let number = DecimalNumber(isNegative || text.hasPrefix("+") ? text.dropFirst() : text[...]) else {
             return nil
@@ -162,26 +158,42 @@ struct SignedNumber: ArgumentValue {
         value = isNegative ? -number.doubleValue : number.doubleValue
     }
 
-    static let allowedText = "a number, such as -3 or 2.5"
+    package static let allowedText = "a number, such as -3 or 2.5"
 }
 
 /// A number, zero or above.
-struct PlainNumber: ArgumentValue {
-    let value: Double
+package struct PlainNumber: ArgumentValue {
+    package let value: Double
 
-    init?(argument text: String) {
+    package init?(argument text: String) {
         guard let number = DecimalNumber(text) else { return nil }
         value = number.doubleValue
     }
 
-    static let allowedText = "a number, such as 23 or 22.5"
+    package static let allowedText = "a number, such as 23 or 22.5"
+}
+
+extension ArgumentText<WholeNumber> {
+    /// Returns the value, which must be in the allowed range.
+    ///
+    /// - Throws: `invalidArgument`.
+    package func value(of option: String, in allowed: ClosedRange<Int>) throws(MediaError) -> Int {
+        let value = try value(of: option).value
+        if allowed.contains(value) { return value }
+        throw MediaError(
+            .invalidArgument,
+            "\(option) is out of range",
+            given: text,
+            allowed: "\(allowed.lowerBound) to \(allowed.upperBound)"
+        )
+    }
 }
 
 extension ArgumentText<PlainNumber> {
     /// Returns the value of `--timeout`.
     ///
     /// - Throws: `invalidArgument`.
-    func patience() throws(MediaError) -> Duration {
+    package func patience() throws(MediaError) -> Duration {
         let seconds = try value(of: "--timeout").value
         guard (0.1...3600).contains(seconds) else {
             throw MediaError(
@@ -196,35 +208,35 @@ extension ArgumentText<PlainNumber> {
 }
 
 /// A rate in bits per second.
-struct BitRate: ArgumentValue {
-    let bitsPerSecond: Int
+package struct BitRate: ArgumentValue {
+    package let bitsPerSecond: Int
 
-    init?(argument text: String) {
+    package init?(argument text: String) {
         guard let number = DecimalNumber.multiple(text) else { return nil }
         bitsPerSecond = number
     }
 
-    static let allowedText = "bits per second, such as 800k, 2.5M or 5000000"
+    package static let allowedText = "bits per second, such as 800k, 2.5M or 5000000"
 }
 
 /// A number of bytes.
-struct ByteCount: ArgumentValue {
-    let bytes: Int
+package struct ByteCount: ArgumentValue {
+    package let bytes: Int
 
-    init?(argument text: String) {
+    package init?(argument text: String) {
         guard let number = DecimalNumber.multiple(text) else { return nil }
         bytes = number
     }
 
-    static let allowedText = "bytes, such as 200k, 1.5M or 65536"
+    package static let allowedText = "bytes, such as 200k, 1.5M or 65536"
 }
 
 /// Width and height.
-struct PictureSize: ArgumentValue {
-    let width: Int
-    let height: Int
+package struct PictureSize: ArgumentValue {
+    package let width: Int
+    package let height: Int
 
-    init?(argument text: String) {
+    package init?(argument text: String) {
         let parts = text.split(separator: "x", omittingEmptySubsequences: false)
         guard parts.count == 2, let width = DecimalNumber(parts[0])?.wholeValue,
             let height = DecimalNumber(parts[1])?.wholeValue
@@ -233,18 +245,18 @@ struct PictureSize: ArgumentValue {
         self.height = height
     }
 
-    static let allowedText = "WIDTHxHEIGHT, such as 1280x720"
+    package static let allowedText = "WIDTHxHEIGHT, such as 1280x720"
 }
 
 /// Width and height, of which one can be left out.
-enum OutputSize: ArgumentValue, Equatable {
+package enum OutputSize: ArgumentValue, Equatable {
     case both(width: Int, height: Int)
     /// The height keeps the shape of the pictures.
     case width(Int)
     /// The width keeps the shape of the pictures.
     case height(Int)
 
-    init?(argument text: String) {
+    package init?(argument text: String) {
         if let size = PictureSize(argument: text) {
             self = .both(width: size.width, height: size.height)
         } else if text.hasPrefix("x"), let height = DecimalNumber(text.dropFirst())?.wholeValue {
@@ -256,11 +268,11 @@ enum OutputSize: ArgumentValue, Equatable {
         }
     }
 
-    static let allowedText = "WIDTHxHEIGHT, WIDTHx or xHEIGHT, such as 1280x720, 1280x or x720"
+    package static let allowedText = "WIDTHxHEIGHT, WIDTHx or xHEIGHT, such as 1280x720, 1280x or x720"
 }
 
 extension RegionOfInterest: ArgumentValue {
-    init?(argument text: String) {
+    package init?(argument text: String) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         guard parts.count == 5, let last = parts.last else { return nil }
         let sign = last.hasPrefix("-") ? -1 : 1
@@ -271,22 +283,22 @@ extension RegionOfInterest: ArgumentValue {
         self.init(x: lengths[0], y: lengths[1], width: lengths[2], height: lengths[3], quantizerOffset: sign * offset)
     }
 
-    static let allowedText = "X,Y,WIDTH,HEIGHT,OFFSET, such as 640,360,320,180,-6"
+    package static let allowedText = "X,Y,WIDTH,HEIGHT,OFFSET, such as 640,360,320,180,-6"
 }
 
 extension Rational: ArgumentValue {
-    init?(argument text: String) { self.init(text: text) }
+    package init?(argument text: String) { self.init(text: text) }
 
-    static let allowedText = "frames per second, such as 25, 12.5 or 30000/1001"
+    package static let allowedText = "frames per second, such as 25, 12.5 or 30000/1001"
 }
 
 // MARK: - Times
 
 /// A time: seconds, or hours, minutes and seconds.
-struct ClockTime: ArgumentValue {
-    let time: MediaTime
+package struct ClockTime: ArgumentValue {
+    package let time: MediaTime
 
-    init?(argument text: String) {
+    package init?(argument text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard (1...3).contains(parts.count), let last = parts.last, let seconds = DecimalNumber(last) else {
             return nil
@@ -301,11 +313,11 @@ struct ClockTime: ArgumentValue {
         time = MediaTime(value: whole * 60, timescale: 1) + seconds.time
     }
 
-    static let allowedText = "seconds or [HH:]MM:SS[.fff], such as 90, 1.5 or 01:30"
+    package static let allowedText = "seconds or [HH:]MM:SS[.fff], such as 90, 1.5 or 01:30"
 }
 
 extension KeyFrameInterval: ArgumentValue {
-    init?(argument text: String) {
+    package init?(argument text: String) {
         if text.last == "s" {
             guard let seconds = DecimalNumber(text.dropLast()) else { return nil }
             self.init(duration: seconds.time)
@@ -315,13 +327,13 @@ extension KeyFrameInterval: ArgumentValue {
         }
     }
 
-    static let allowedText = "frames or seconds, such as 150 or 5s"
+    package static let allowedText = "frames or seconds, such as 150 or 5s"
 }
 
 // MARK: - Choices
 
 extension BFrames: ArgumentValue {
-    init?(argument text: String) {
+    package init?(argument text: String) {
         switch text {
         case "auto": self = .automatic
         case "off", "0": self = .off
@@ -331,16 +343,16 @@ extension BFrames: ArgumentValue {
         }
     }
 
-    static let allowedText = "auto, off, or 1 to 16"
+    package static let allowedText = "auto, off, or 1 to 16"
 }
 
 /// The devices to encode or decode on.
-enum DeviceChoice: ArgumentValue, Hashable {
+package enum DeviceChoice: ArgumentValue, Hashable {
     case automatic
     case software
     case renderNode(String)
 
-    init?(argument text: String) {
+    package init?(argument text: String) {
         switch text {
         case "auto": self = .automatic
         case "software": self = .software
@@ -355,6 +367,6 @@ enum DeviceChoice: ArgumentValue, Hashable {
         text.wholeMatch(of: /[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]/) != nil
     }
 
-    static let allowedText =
+    package static let allowedText =
         "auto, software, a render node such as /dev/dri/renderD128, or its PCI address such as 0000:03:00.0"
 }

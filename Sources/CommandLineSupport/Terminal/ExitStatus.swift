@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import MediaTypes
+package import MediaTypes
 
 /// The exit status of the command.
-enum ExitStatus: Int32 {
+package enum ExitStatus: Int32, Sendable {
     /// The work succeeded.
     case done = 0
     /// The work failed.
@@ -16,10 +16,10 @@ enum ExitStatus: Int32 {
     case interrupted = 130
 
     /// Returns the status for an error that ended the work.
-    init(_ error: MediaError) { self = error.code == .invalidArgument ? .usage : .failed }
+    package init(_ error: MediaError) { self = error.code == .invalidArgument ? .usage : .failed }
 
     /// The order in which one status takes precedence over others.
-    var severity: Int {
+    package var severity: Int {
         switch self {
         case .done: 0
         case .damagedInput: 1
@@ -30,7 +30,7 @@ enum ExitStatus: Int32 {
     }
 
     /// The name in JSON documents.
-    var name: String {
+    package var name: String {
         switch self {
         case .done: "done"
         case .failed: "failed"

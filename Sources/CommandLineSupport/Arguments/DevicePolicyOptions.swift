@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import MediaTypes
-import VAToolbox
+package import MediaTypes
+package import VAToolbox
 
 extension [ArgumentText<DeviceChoice>] {
     /// Returns the devices that `--device` allows, given once or several times.
     ///
     /// - Parameter requirement: The option that excludes the CPU, as on the command line; `nil` if none was given.
     /// - Throws: `invalidArgument` for an invalid value or a contradiction.
-    func policy(requiringHardware requirement: String?) throws(MediaError) -> DevicePolicy {
+    package func policy(requiringHardware requirement: String?) throws(MediaError) -> DevicePolicy {
         var nodes: [String] = []
         for choice in self {
             switch try choice.value(of: "--device") {

@@ -3,7 +3,7 @@
 /// A JSON document (RFC 8259) with its keys in the given order.
 ///
 /// It is deliberately small: Foundation's encoder would double the start time of the command.
-enum JSON: Sendable, Hashable {
+package enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
     case integer(Int)
@@ -13,38 +13,43 @@ enum JSON: Sendable, Hashable {
     case object(KeyValuePairs)
 
     /// Members of an object, in order.
-    struct KeyValuePairs: Sendable, Hashable, ExpressibleByDictionaryLiteral {
-        var members: [Member]
+    package struct KeyValuePairs: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+        package var members: [Member]
 
-        struct Member: Sendable, Hashable {
-            var key: String
-            var value: JSON
+        package struct Member: Sendable, Hashable {
+            package var key: String
+            package var value: JSON
+
+            package init(key: String, value: JSON) {
+                self.key = key
+                self.value = value
+            }
         }
 
-        init(dictionaryLiteral elements: (String, JSON)...) { members = elements.map(Member.init) }
+        package init(dictionaryLiteral elements: (String, JSON)...) { members = elements.map(Member.init) }
 
-        mutating func append(_ key: String, _ value: JSON) { members.append(Member(key: key, value: value)) }
-        mutating func append(_ others: KeyValuePairs) { members += others.members }
+        package mutating func append(_ key: String, _ value: JSON) { members.append(Member(key: key, value: value)) }
+        package mutating func append(_ others: KeyValuePairs) { members += others.members }
     }
 
     /// Creates a string, or null.
-    init(_ text: String?) { self = text.map(JSON.string) ?? .null }
+    package init(_ text: String?) { self = text.map(JSON.string) ?? .null }
     /// Creates an integer, or null.
-    init(_ number: (some BinaryInteger)?) { self = number.map { .integer(Int(clamping: $0)) } ?? .null }
+    package init(_ number: (some BinaryInteger)?) { self = number.map { .integer(Int(clamping: $0)) } ?? .null }
     /// Creates a number, or null.
-    init(_ number: Double?) { self = number.map(JSON.number) ?? .null }
+    package init(_ number: Double?) { self = number.map(JSON.number) ?? .null }
     /// Creates an array of strings.
-    init(_ texts: [String]) { self = .array(texts.map(JSON.string)) }
+    package init(_ texts: [String]) { self = .array(texts.map(JSON.string)) }
 
     /// The document, indented by two spaces, without a newline at its end.
-    var text: String {
+    package var text: String {
         var text = ""
         write(to: &text, indentation: "")
         return text
     }
 
     /// The document on one line.
-    var line: String {
+    package var line: String {
         switch self {
         case .array(let elements): "[" + elements.map(\.line).joined(separator: ",") + "]"
         case .object(let pairs):

@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// Text for a screen with a given width, built line by line.
-struct TextPage {
+package struct TextPage {
     /// The number of columns.
-    let width: Int
+    package let width: Int
     /// The lines so far, each with its newline.
-    private(set) var text = ""
+    package private(set) var text = ""
 
-    init(width: Int) { self.width = width }
+    package init(width: Int) { self.width = width }
 
     /// Adds a line that is not wrapped.
-    mutating func line(_ line: String, indentation: Int = 0) {
+    package mutating func line(_ line: String, indentation: Int = 0) {
         text += line.isEmpty ? "\n" : Self.blank(indentation) + line + "\n"
     }
 
     /// Adds words that are wrapped to as many lines as necessary.
-    mutating func paragraph(_ words: String, indentation: Int) {
+    package mutating func paragraph(_ words: String, indentation: Int) {
         flow(words, first: Self.blank(indentation), rest: Self.blank(indentation))
     }
 
     /// Adds a name with words that are wrapped in a separate column.
-    mutating func entry(_ name: String, _ words: String, indentation: Int = 0, nameWidth: Int = Self.usualNameWidth) {
+    package mutating func entry(
+        _ name: String,
+        _ words: String,
+        indentation: Int = 0,
+        nameWidth: Int = Self.usualNameWidth
+    ) {
         let column = indentation + nameWidth
         let start = Self.blank(indentation) + name
         flow(words, first: start + Self.blank(max(column - start.count, 1)), rest: Self.blank(column))
@@ -28,7 +33,7 @@ struct TextPage {
 
     /// Adds a list of actions. If one does not fit on its line, the command after its colon is moved to a separate line
     /// that is not wrapped, so that it can be copied.
-    mutating func list(_ things: [String], indentation: Int) {
+    package mutating func list(_ things: [String], indentation: Int) {
         for thing in things {
             if indentation + 2 + thing.count > width, let colon = thing.firstRange(of: ": ") {
                 flow(
@@ -59,7 +64,7 @@ struct TextPage {
     }
 
     /// The default width of the name column: that of its usual longest name, `encodes`, and a gap.
-    static let usualNameWidth = 10
+    package static let usualNameWidth = 10
 
     private static func blank(_ count: Int) -> String { String(repeating: " ", count: count) }
 }

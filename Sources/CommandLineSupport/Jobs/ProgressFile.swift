@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import Glibc
-import MediaTypes
-import Synchronization
+internal import Glibc
+package import MediaTypes
+internal import Synchronization
 
 /// Tells a program how far a run is: a JSON object on each line of a file, a FIFO, a pipe or a socket.
 ///
 /// The run never waits for the reader: while a pipe or socket is full, lines are left out.
-final class ProgressFile: Sendable {
+package final class ProgressFile: Sendable {
     private let descriptor: Int32
     private let isSocket: Bool
     /// The rest of a line of which a socket has taken a part.
@@ -16,7 +16,7 @@ final class ProgressFile: Sendable {
     /// Creates the file, or opens what is there to be written to.
     ///
     /// - Throws: `invalidArgument` for a file that exists: it may be anything; `inputOutput` if it cannot be opened.
-    init(path: String) throws(MediaError) {
+    package init(path: String) throws(MediaError) {
         var descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0o666)
         var isSocket = false
         if descriptor < 0, errno == EEXIST {
@@ -56,7 +56,7 @@ final class ProgressFile: Sendable {
     deinit { close(descriptor) }
 
     /// Writes a line. It is left out if the reader is slow or gone, or if the disk is full.
-    func write(_ progress: JSON) {
+    package func write(_ progress: JSON) {
         let line = Array((progress.line + "\n").utf8)
         rest.withLock { rest in
             if !rest.isEmpty { rest.removeFirst(send(rest)) }
@@ -78,7 +78,7 @@ final class ProgressFile: Sendable {
 }
 
 /// How far a run is.
-protocol RunProgress: Sendable {
+package protocol RunProgress: Sendable {
     /// Returns one line for people, of at most `width` columns.
     ///
     /// - Parameter elapsed: The seconds since the run began.
@@ -93,7 +93,7 @@ protocol RunProgress: Sendable {
 
 extension RunProgress {
     /// What programs are told, with the time since the run began.
-    func document(elapsed: Double) -> JSON {
+    package func document(elapsed: Double) -> JSON {
         var document: JSON.KeyValuePairs = ["elapsed": .number((elapsed * 1000).rounded() / 1000)]
         document.append(members)
         return .object(document)
