@@ -230,6 +230,15 @@ let package = Package(
             dependencies: ["AudioCoding", "MediaIO", "MediaTimeline", "MediaTypes", "VAToolbox", logging],
             swiftSettings: strict
         ),
+        // Cameras, screens and microphones.
+        .target(
+            name: "Capture",
+            dependencies: [
+                "AudioCoding", "BitstreamSyntax", "CALSA", "CFFmpeg", "CLinux", "CPipeWire", "CPulse", "CSystemBus",
+                "CVideo4Linux", "CXCB", "FFmpegSupport", "MediaTimeline", "MediaTypes", "VideoDecoding", logging,
+            ],
+            swiftSettings: strict
+        ),
         // From container to container, without decoding.
         .target(
             name: "Remuxing",
@@ -295,14 +304,29 @@ let package = Package(
         // C modules and the small shims that macros and ancillary messages need.
         // The pages of the dashboard, as bytes.
         .target(name: "CDashboard", exclude: ["pages"]),
+        .systemLibrary(name: "CALSA", providers: [.apt(["libasound2-dev"])]),
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavcodec"),
         .systemLibrary(name: "CLibDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
         .systemLibrary(name: "CLibVA", pkgConfig: "libva-drm", providers: [.apt(["libva-dev"])]),
         .systemLibrary(name: "CLibYUV", providers: [.apt(["libyuv-dev"])]),
         .target(name: "CLinux"),
         .target(name: "CPixelKernels"),
+        .systemLibrary(name: "CPipeWire", pkgConfig: "libpipewire-0.3", providers: [.apt(["libpipewire-0.3-dev"])]),
+        .systemLibrary(name: "CPulse", providers: [.apt(["libpulse-dev"])]),
+        .systemLibrary(name: "CSystemBus", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CVideo4Linux"),
         .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
         .systemLibrary(name: "CX265", providers: [.apt(["libx265-dev"])]),
+        .systemLibrary(
+            name: "CXCB",
+            pkgConfig: "xcb",
+            providers: [
+                .apt([
+                    "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev", "libxcb-shm0-dev",
+                    "libxcb-xfixes0-dev",
+                ])
+            ]
+        ),
 
         // Records until it is killed.
         .executableTarget(
@@ -484,6 +508,28 @@ let package = Package(
             dependencies: [
                 "AudioCoding", "BitstreamSyntax", "MediaIO", "MediaTypes", "TestSupport", "Transcoding", "VAToolbox",
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CaptureTests",
+            dependencies: [
+                "AudioCoding", "CameraScenarios", "Capture", "CLinux", "CPipeWire", "CPulse", "CVideo4Linux", "CXCB",
+                "MediaTimeline", "MediaTypes", "PipeWireProducer", "TestSupport",
+            ],
+            exclude: ["PipeWire/Producer", "PipeWire/portal.py"],
+            swiftSettings: strict
+        ),
+        // A source of pictures for the tests of PipeWire.
+        .executableTarget(
+            name: "PipeWireProducer",
+            dependencies: ["CPipeWire"],
+            path: "Tests/CaptureTests/PipeWire/Producer"
+        ),
+        // What the tests of cameras run on devices that a preloaded library pretends.
+        .executableTarget(
+            name: "CameraScenarios",
+            dependencies: ["Capture", "MediaTypes"],
+            path: "Tests/CameraScenarios",
             swiftSettings: strict
         ),
         .testTarget(

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -128,6 +129,8 @@ ssize_t linux_writev_without_signal(int fd, const struct iovec *pieces, int coun
 void linux_return_blocks_from(int bytes) {
     mallopt(M_MMAP_THRESHOLD, bytes);
 }
+
+int linux_event_descriptor(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 int linux_pipe(int ends[2]) {
     return pipe2(ends, O_CLOEXEC);

@@ -121,6 +121,9 @@ int linux_die_with_parent(void);
 /// prctl(PR_SET_NO_NEW_PRIVS): programs that this process starts cannot gain privileges.
 int linux_forbid_new_privileges(void);
 
+/// eventfd(2), close-on-exec and non-blocking, which is readable after eight bytes were written; -1 on error.
+int linux_event_descriptor(void);
+
 /// pipe2(2) with close-on-exec.
 int linux_pipe(int ends[_Nonnull 2]);
 

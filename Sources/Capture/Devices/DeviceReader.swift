@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import MediaTypes
+internal import Synchronization
+
+/// Reads a device on a thread of its own, and opens it again when it was gone.
+///
+/// What it reads comes out of ``next()``. If nobody takes items fast enough, the older ones are dropped and counted, so that a
+/// slow consumer never delays a device; a file waits instead.
+public final class DeviceReader<Description: Sendable, Item: Sendable>: Sendable {
+    /// What happens to a device.
+    public enum Event: Sendable {
+        /// It was opened for the first time, or again.
+        case opened(Description)
+        /// It has delivered something.
+        case item(Item)
+        /// It is gone; the reader opens it again as soon as it is back.
+        case gone(MediaError)
+        /// It has failed for good, or cannot be opened again: the user refuses, or what is back does not have what was
+        /// asked for. Nothing follows.
+        case failed(MediaError)
+    }
+
+    /// Returns the next item of an open device, on the thread that opened it; `nil` at the end of a file.
+    public typealias Next = () throws(MediaError) -> Item?
+    /// Opens a device.
+    public typealias Open = @Sendable (StopSignal) throws(MediaError) -> (Description, Next)
+
+    /// What a reader does with what its consumer does not take.
+    public struct Options: Sendable, Hashable {
+        /// The number of items that may wait for the consumer.
+        public var waiting = 3
+        /// Whether the device waits for the consumer beyond that. If not, the oldest item is dropped.
+        public var waitsForConsumer = false
+        /// Whether a device that is gone is opened again when it is back. If not, that is a failure.
+        public var reopens = true
+
+        /// Makes the options for a device that delivers pictures.
+        public init() {}
+    }
+
+    private let work: Work
+
+    /// Starts to read.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the thread, at most 15 bytes.
+    ///   - open: Opens the device.
+    /// - Throws: `outOfMemory` if there is no thread or descriptor.
+    public init(name: String, options: Options = .init(), open: @escaping Open) throws(MediaError) {
+        let work = Work(options, try StopSignal(), open)
+        self.work = work
+        try PlainThread.start(name: name) {
+            work.run()
+            work.channel.finish()
+        }
+    }
+
+    deinit { stop() }
+
+    /// Waits for the next event, for one consumer; `nil` after ``stop()``, after a failure, and at the end of a file.
+    public func next() async -> Event? { await work.channel.next() }
+
+    /// The number of items that were dropped because they were not taken in time.
+    public var dropped: Int { work.dropped.withLock { $0 } }
+
+    /// Ends the reader, soon. Events that wait are discarded.
+    public func stop() {
+        work.stopSignal.stop()
+        work.channel.finish()
+    }
+
+    /// What the thread does. It does not retain the reader, so that releasing it ends the thread.
+    private final class Work: Sendable {
+        let options: Options
+        let stopSignal: StopSignal
+        let channel: EventChannel<Event>
+        let dropped = Mutex(0)
+        private let open: Open
+
+        init(_ options: Options, _ stopSignal: StopSignal, _ open: @escaping Open) {
+            (self.options, self.stopSignal, self.open) = (options, stopSignal, open)
+            channel = EventChannel(limit: options.waiting, waitsForSpace: options.waitsForConsumer)
+        }
+
+        /// How often a device that is gone is tried, in milliseconds.
+        private static var pause: Int32 { 500 }
+
+        func run() {
+            do throws(MediaError) {
+                var (description, next) = try open(stopSignal)
+                while true {
+                    _ = channel.send(.opened(description), isDroppable: false)
+                    guard let loss = try deliver(next) else { return }
+                    _ = channel.send(.gone(loss), isDroppable: false)
+                    guard let again = try waitUntilBack() else { return }
+                    (description, next) = again
+                }
+            } catch {
+                if !stopSignal.isStopped { _ = channel.send(.failed(error), isDroppable: false) }
+            }
+        }
+
+        /// Delivers items until the end of a file, or until the device is gone.
+        ///
+        /// - Returns: Why the device is gone.
+        private func deliver(_ next: Next) throws(MediaError) -> MediaError? {
+            do throws(MediaError) {
+                while !stopSignal.isStopped, let item = try next() {
+                    let count = channel.send(.item(item), isDroppable: true)
+                    if count > 0 { dropped.withLock { $0 += count } }
+                }
+                return nil
+            } catch {
+                guard error.code == .unavailable, options.reopens else { throw error }
+                return error
+            }
+        }
+
+        /// Opens the device as soon as it is back.
+        ///
+        /// - Returns: The open device; `nil` after the stop signal.
+        /// - Throws: What no later attempt can change.
+        private func waitUntilBack() throws(MediaError) -> (Description, Next)? {
+            while !stopSignal.isStopped {
+                do throws(MediaError) {
+                    try stopSignal.wait(for: [], until: Self.pause)
+                    return try open(stopSignal)
+                } catch {
+                    guard Self.mayPass(error) || stopSignal.isStopped else { throw error }
+                }
+            }
+            return nil
+        }
+
+        /// Whether another attempt may succeed. `cancelled`, without the stop signal, is the word of the user.
+        private static func mayPass(_ error: MediaError) -> Bool {
+            ![.cancelled, .invalidArgument, .unsupported].contains(error.code)
+        }
+    }
+}
