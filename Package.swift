@@ -239,6 +239,14 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Receivers of live streams.
+        .target(
+            name: "Streaming",
+            dependencies: [
+                "AudioCoding", "BitstreamSyntax", "CGnuTLS", "CSRT", "MediaIO", "MediaTimeline", "MediaTypes", logging,
+            ],
+            swiftSettings: strict
+        ),
         // From container to container, without decoding.
         .target(
             name: "Remuxing",
@@ -306,6 +314,7 @@ let package = Package(
         .target(name: "CDashboard", exclude: ["pages"]),
         .systemLibrary(name: "CALSA", providers: [.apt(["libasound2-dev"])]),
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavcodec"),
+        .systemLibrary(name: "CGnuTLS", pkgConfig: "gnutls", providers: [.apt(["libgnutls28-dev"])]),
         .systemLibrary(name: "CLibDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
         .systemLibrary(name: "CLibVA", pkgConfig: "libva-drm", providers: [.apt(["libva-dev"])]),
         .systemLibrary(name: "CLibYUV", providers: [.apt(["libyuv-dev"])]),
@@ -313,6 +322,7 @@ let package = Package(
         .target(name: "CPixelKernels"),
         .systemLibrary(name: "CPipeWire", pkgConfig: "libpipewire-0.3", providers: [.apt(["libpipewire-0.3-dev"])]),
         .systemLibrary(name: "CPulse", providers: [.apt(["libpulse-dev"])]),
+        .systemLibrary(name: "CSRT", pkgConfig: "srt", providers: [.apt(["libsrt-gnutls-dev"])]),
         .systemLibrary(name: "CSystemBus", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CVideo4Linux"),
         .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
@@ -530,6 +540,11 @@ let package = Package(
             name: "CameraScenarios",
             dependencies: ["Capture", "MediaTypes"],
             path: "Tests/CameraScenarios",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "StreamingTests",
+            dependencies: ["AudioCoding", "BitstreamSyntax", "CSRT", "MediaTypes", "Streaming", "TestSupport", logging],
             swiftSettings: strict
         ),
         .testTarget(

@@ -5,8 +5,14 @@ internal import FFmpegSupport
 internal import Glibc
 internal import MediaTypes
 
-/// Writes one track with libavformat into memory, in pieces that are cut on request.
+/// Writes tracks with libavformat into memory, in pieces that are cut on request: one track for segments, all tracks of a
+/// live transport stream.
 final class SegmentMuxer {
+    /// Sets the parameters of a stream.
+    typealias Describe = (
+        UnsafeMutablePointer<AVStream>, UnsafePointer<AVFormatContext>
+    ) throws(MediaError) -> Void
+
     /// The initialization section; `nil` until the first fragment is closed, and for formats without one.
     private(set) var initialization: [UInt8]?
 
@@ -15,25 +21,40 @@ final class SegmentMuxer {
     /// The muxer's own output, which discards and is freed with it.
     private let ownOutput: UnsafeMutablePointer<AVIOContext>?
 
-    /// Sets up the stream and writes the header.
+    /// Sets up one stream and writes the header.
     ///
     /// - Parameters:
     ///   - start: The presentation time of the first sample.
     ///   - movieTimescale: The unit of edit lists, per second.
     ///   - describe: Sets the parameters of the stream.
+    convenience init(
+        _ format: SegmentFormat,
+        start: MediaTime,
+        movieTimescale: Int? = nil,
+        describe: @escaping Describe
+    ) throws(MediaError) {
+        try self.init(format, start: start, movieTimescale: movieTimescale, streams: [describe])
+    }
+
+    /// Sets up streams and writes the header.
+    ///
+    /// - Parameters:
+    ///   - options: Further options of the muxer.
+    ///   - streams: Set the parameters of the streams.
     init(
         _ format: SegmentFormat,
         start: MediaTime,
         movieTimescale: Int? = nil,
-        describe: (UnsafeMutablePointer<AVStream>, UnsafePointer<AVFormatContext>) throws(MediaError) -> Void
+        options further: [String: String] = [:],
+        streams: [Describe]
     ) throws(MediaError) {
         self.format = format
         muxer = try Muxer(name: format.container.muxerName ?? "", isSeekable: false)
         ownOutput = muxer.context.pointee.pb
-        try describe(muxer.addStream(), muxer.context)
+        for describe in streams { try describe(muxer.addStream(), muxer.context) }
         // All tracks have the times of the presentation, so nothing may be shifted.
         muxer.context.pointee.avoid_negative_ts = 0
-        var options: [String: String] = [:]
+        var options = further
         switch format {
         case .fmp4:
             var flags = ["frag_custom", "delay_moov", "default_base_moof", "skip_trailer"]

@@ -88,6 +88,18 @@ public final class MediaSink {
         /// The errors of malformed packets that were accepted ahead of their video sample and then omitted.
         public let packetErrors: [MediaError]
 
+        /// Makes the summary of another sink.
+        package init(
+            byteCount: Int64,
+            sampleCount: Int,
+            duration: MediaTime,
+            defragmentationError: MediaError? = nil,
+            packetErrors: [MediaError] = []
+        ) {
+            (self.byteCount, self.sampleCount, self.duration) = (byteCount, sampleCount, duration)
+            (self.defragmentationError, self.packetErrors) = (defragmentationError, packetErrors)
+        }
+
         /// What the output lacks of what was asked for, for people.
         package var omissions: [String] {
             guard let defragmentationError else { return [] }
