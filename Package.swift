@@ -55,6 +55,7 @@ let package = Package(
         .executable(name: "vatoolbox-helper", targets: ["VAToolboxHelper"]),
         .executable(name: "vatoolbox-decoding-helper", targets: ["VAToolboxDecodingHelper"]),
         .executable(name: "vatoolbox-service", targets: ["VAToolboxService"]),
+        .executable(name: "vatoolbox-live", targets: ["VAToolboxLive"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -247,6 +248,15 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Devices, encoders, and what records or streams.
+        .target(
+            name: "LiveSessions",
+            dependencies: [
+                "AssetWriting", "AudioCoding", "BitstreamSyntax", "Capture", "MediaIO", "MediaTimeline", "MediaTypes",
+                "Streaming", "VAToolbox", logging, metrics,
+            ],
+            swiftSettings: strict
+        ),
         // From container to container, without decoding.
         .target(
             name: "Remuxing",
@@ -283,6 +293,15 @@ let package = Package(
                 "FFmpegSupport", "HardwareEncoder", "MediaIO", "MediaTypes", "Remuxing", "RenderNodes",
                 "ServiceCommandLine", "SoftwareEncoder", "StreamingPlaylists", "Transcoding", "VAAPI", "VAToolbox",
                 arguments, logging,
+            ],
+            swiftSettings: strict
+        ),
+        // Records and streams: a program of its own, because no other needs the libraries of devices and networks.
+        .executableTarget(
+            name: "VAToolboxLive",
+            dependencies: [
+                "AssetWriting", "AudioCoding", "Capture", "CommandLineSupport", "FFmpegSupport", "LiveSessions",
+                "MediaIO", "MediaTimeline", "MediaTypes", "Streaming", "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),
@@ -540,6 +559,14 @@ let package = Package(
             name: "CameraScenarios",
             dependencies: ["Capture", "MediaTypes"],
             path: "Tests/CameraScenarios",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LiveSessionsTests",
+            dependencies: [
+                "AssetWriting", "AudioCoding", "Capture", "LiveSessions", "MediaIO", "MediaTypes", "Streaming",
+                "TestSupport", "VAToolbox", metrics, metricsForTests,
+            ],
             swiftSettings: strict
         ),
         .testTarget(

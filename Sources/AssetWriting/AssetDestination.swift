@@ -12,6 +12,9 @@ enum AssetDestination: Sendable {
     /// Segments, which a closure receives.
     case segments(SegmentSink.Options, @Sendable (MediaSegment) throws(MediaError) -> Void)
 
+    /// A sink that a closure makes, which takes what the container carries.
+    case sink(ContainerFormat, @Sendable () throws(MediaError) -> any OutputSink)
+
     /// An open output, and its container.
     typealias Opened = (sink: any OutputSink, format: ContainerFormat)
 
@@ -29,10 +32,11 @@ enum AssetDestination: Sendable {
             return (sink, sink.format)
         case .segments(let options, let receive):
             return (try SegmentSink(options: options, logger: logger, receive: receive), options.format.container)
+        case .sink(let format, let make): return (try make(), format)
         }
     }
 
-    /// The path of the file with a number; empty for segments.
+    /// The path of the file with a number; empty if there is no file.
     func path(_ number: Int) -> String {
         if case .files(let names, _) = self { names.name(number) } else { "" }
     }

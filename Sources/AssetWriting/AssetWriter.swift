@@ -166,6 +166,23 @@ public actor AssetWriter {
         readiness = InputReadiness(largestLead: options.interleaving)
     }
 
+    /// Makes a writer that passes what it encodes to a sink.
+    ///
+    /// - Parameters:
+    ///   - container: The container whose codecs the sink takes.
+    ///   - options: The options; ``Options/sink`` and ``Options/splitting`` do not apply.
+    ///   - makeSink: Makes the sink, which is used on a thread of the writer.
+    /// - Throws: The error of the closure.
+    package init(
+        container: ContainerFormat,
+        options: Options = Options(),
+        makeSink: @escaping @Sendable () throws(MediaError) -> any OutputSink
+    ) async throws(MediaError) {
+        self.options = options
+        file = try await AssetFiles(.sink(container, makeSink), logger: options.logger)
+        readiness = InputReadiness(largestLead: options.interleaving)
+    }
+
     // MARK: - Inputs
 
     /// Adds the video input. A file has one.

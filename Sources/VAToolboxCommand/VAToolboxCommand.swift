@@ -21,7 +21,8 @@ struct VAToolboxCommand: ParsableCommand {
         version: version,
         subcommands: [
             EncodeCommand.self, DecodeCommand.self, RemuxCommand.self, InspectCommand.self, ThumbnailsCommand.self,
-            ProbeCommand.self, BenchCommand.self, ServeCommand.self, BenchRunCommand.self,
+            ProbeCommand.self, BenchCommand.self, DevicesCommand.self, RecordCommand.self, StreamCommand.self,
+            PlayCommand.self, ServeCommand.self, BenchRunCommand.self,
         ] + ServiceCommands.all
     )
 

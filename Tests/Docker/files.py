@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCKERFILE, COMPOSE, IGNORED = ROOT / "docker" / "Dockerfile", ROOT / "docker" / "compose.yaml", ROOT / ".dockerignore"
-PROGRAMS = ["vatoolbox", "vatoolbox-helper", "vatoolbox-decoding-helper", "vatoolbox-service"]
+PROGRAMS = ["vatoolbox", "vatoolbox-helper", "vatoolbox-decoding-helper", "vatoolbox-service", "vatoolbox-live"]
 SERVICE = ROOT / "docker" / "compose.service.yaml"
 UNIT = ROOT / "systemd" / "vatoolbox.service"
 

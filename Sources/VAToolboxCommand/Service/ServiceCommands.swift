@@ -9,7 +9,7 @@ extension SiblingProgram {
     static let service = SiblingProgram(name: "vatoolbox-service", commands: ["serve"] + ServiceCommands.names)
 
     /// All programs that commands of this one become.
-    static let all = [service]
+    static let all = [service, live]
 }
 
 /// `vatoolbox serve`: only its place in the help. The program has replaced this one before arguments are parsed.

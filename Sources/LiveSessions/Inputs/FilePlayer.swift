@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import AudioCoding
+internal import Capture
+internal import MediaIO
+internal import MediaTypes
+
+/// Plays a file, or reads a live URL, as if it were a device: its pictures and its sound have times of
+/// `CLOCK_MONOTONIC`.
+///
+/// It delivers everything a little before it is due. If the consumer is slower, the file waits; nothing is dropped.
+final class FilePlayer {
+    /// What is played.
+    struct Request: Sendable {
+        /// The paths or URLs, one after the other.
+        var paths: [String]
+        /// Whether the first one follows the last one, for ever.
+        var isLooped = false
+        /// Whether the inputs deliver at their own speed, as live URLs do.
+        var isLive = false
+        /// The options for reading them.
+        var source = MediaSource.Options()
+    }
+
+    /// How long before its time an item is delivered, in seconds.
+    private static let lead = 0.25
+
+    let contents: LiveContents
+    private let request: Request
+    private let stop: StopSignal
+    private let cancellation: Cancellation
+    private var source: MediaSource
+    private var index = 0
+    /// The time of `CLOCK_MONOTONIC` at which the present file began.
+    private var start: MediaTime
+    /// The end of everything of the present file.
+    private var end = MediaTime.zero
+    private var track: MediaTrack?
+    private var decoder: AudioDecoder?
+    private var waiting: [LiveItem] = []
+    private var isAtEnd = false
+
+    /// Opens the first file.
+    ///
+    /// - Throws: As `MediaSource.init`.
+    init(_ request: Request, stop: StopSignal, cancellation: Cancellation) throws(MediaError) {
+        guard let first = request.paths.first else {
+            throw MediaError(.invalidArgument, "a playlist is empty", allowed: "one file or more")
+        }
+        (self.request, self.stop, self.cancellation) = (request, stop, cancellation)
+        source = try Self.open(first, request, stop, cancellation)
+        (track, decoder) = try Self.sound(of: source)
+        let video = source.video
+        contents = LiveContents(
+            pictures: PictureStream(
+                width: video.width,
+                height: video.height,
+                frameRate: video.isVariableFrameRate ? nil : video.nominalFrameRate,
+                format: video.codecName
+            ),
+            sound: track?.audio?.decodedFormat
+        )
+        start = MonotonicClock.now + MediaTime(value: 1, timescale: 10)
+    }
+
+    private static func open(
+        _ path: String,
+        _ request: Request,
+        _ stop: StopSignal,
+        _ cancellation: Cancellation
+    ) throws(MediaError) -> MediaSource {
+        if stop.isStopped { throw StopSignal.stopped }
+        return try MediaSource(path: path, options: request.source, cancellation: cancellation)
+    }
+
+    private static func sound(of source: MediaSource) throws(MediaError) -> (MediaTrack?, AudioDecoder?) {
+        for track in source.tracks where track.kind == .audio {
+            guard let description = track.audio, description.decodedFormat != nil else { continue }
+            return (track, try AudioDecoder(description))
+        }
+        return (nil, nil)
+    }
+
+    /// Returns the next item when it is due soon; `nil` at the end.
+    func next() throws(MediaError) -> LiveItem? {
+        while waiting.isEmpty {
+            if isAtEnd { return nil }
+            try readMore()
+        }
+        let item = waiting.removeFirst()
+        if !request.isLive { try waitUntilDue(item) }
+        if stop.isStopped { throw StopSignal.stopped }
+        return item
+    }
+
+    private func waitUntilDue(_ item: LiveItem) throws(MediaError) {
+        let time =
+            switch item {
+            case .picture(let picture): picture.time
+            case .sound(let buffer): buffer.presentationTime
+            }
+        let wait = (time - MonotonicClock.now).seconds - Self.lead
+        if wait > 0 { try stop.wait(for: [], until: Int32(min(wait * 1000, 60_000))) }
+    }
+
+    private func readMore() throws(MediaError) {
+        switch try source.next() {
+        case .frame(let frame):
+            let time = (start + frame.presentationTime).converted(to: 1_000_000_000)
+            end = max(end, frame.presentationTime + (frame.duration.isValid ? frame.duration : .zero))
+            waiting.append(.picture(CapturedPicture(frame.buffer, time: time)))
+        case .packet(let packet):
+            guard packet.track === track, let decoder else { return }
+            append(try decoder.decode(packet.audioSample()))
+        case nil:
+            if let decoder { append(try decoder.finish()) }
+            try openNext()
+        }
+    }
+
+    private func append(_ buffers: [AudioBuffer]) {
+        for var buffer in buffers {
+            if buffer.presentationTime.isValid {
+                end = max(end, buffer.presentationTime + buffer.duration)
+                buffer.presentationTime = (start + buffer.presentationTime).converted(to: 1_000_000_000)
+            }
+            waiting.append(.sound(buffer))
+        }
+    }
+
+    private func openNext() throws(MediaError) {
+        // Who sends to a live URL may come back.
+        if request.isLive { throw MediaError(.unavailable, "the live input has ended", given: request.paths[0]) }
+        index += 1
+        if index == request.paths.count {
+            guard request.isLooped else {
+                isAtEnd = true
+                return
+            }
+            index = 0
+        }
+        source = try Self.open(request.paths[index], request, stop, cancellation)
+        (track, decoder) = try Self.sound(of: source)
+        (start, end) = (start + end, .zero)
+    }
+}
+
+extension LiveInput {
+    /// Makes an input that plays files, or reads a live URL.
+    ///
+    /// - Parameters:
+    ///   - paths: The paths or URLs, one after the other.
+    ///   - isLooped: Whether the first one follows the last one, for ever.
+    package static func files(_ paths: [String], isLooped: Bool = false) -> LiveInput {
+        let isLive = paths.count == 1 && paths[0].contains("://")
+        var options = Reader.Options()
+        // Pictures and packets of sound that a thread has read ahead.
+        options.waiting = isLive ? 60 : 8
+        options.waitsForConsumer = !isLive
+        options.reopens = isLive
+        var request = FilePlayer.Request(paths: paths)
+        (request.isLooped, request.isLive) = (isLooped, isLive)
+        let cancellation = Cancellation()
+        var input = LiveInput(name: paths.joined(separator: ", "), options: options) {
+            [request] stop throws(MediaError) in
+            let player = try FilePlayer(request, stop: stop, cancellation: cancellation)
+            return (player.contents, { () throws(MediaError) in try player.next() })
+        }
+        input.isPatient = !isLive
+        input.interrupt = { cancellation.cancel() }
+        return input
+    }
+}

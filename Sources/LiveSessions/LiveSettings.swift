@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import AudioCoding
+internal import Capture
+public import MediaTypes
+public import VAToolbox
+
+/// The settings of a live session: how its pictures and its sound are encoded.
+public struct LiveSettings: Sendable {
+    /// The settings of the video encoder. Size, frame rate and pixel aspect ratio apply only as far as ``size`` and
+    /// ``frameRate`` say.
+    public var video = EncoderConfiguration()
+    /// The size of the encoded pictures in luma samples; `nil` for that of the first picture.
+    public var size: PictureSize?
+    /// The frame rate in frames per second for which the encoder plans its bitrate; `nil` for that of the input.
+    public var frameRate: Rational?
+    /// The average bitrate of the video in bit/s; `nil` for ``bitsPerSample`` times the samples of luma per second. It
+    /// applies unless the rate control of ``video`` is one of constant quality.
+    public var bitRate: Int?
+    /// The largest bitrate over one second, as a multiple of the average, 1 to 10; `nil` for `PeakBitRate.automatic`.
+    public var peak: Double?
+    /// The settings of the audio encoder.
+    public var audio = AudioEncoderSettings(.aac, bitRate: 128_000, sampleRate: 48000)
+    /// The options of the session that encodes pictures. Its real-time mode is set by the inputs.
+    public var session = SessionOptions()
+    /// What is shown while there are no pictures.
+    public var absence = AbsentPictures.nothing
+
+    /// How long the session lasts; `nil` until it is stopped.
+    public var duration: MediaTime?
+
+    /// The bits per sample of luma, for an encoder whose bitrate is not given.
+    public static let bitsPerSample = 0.1
+
+    /// Makes the default settings.
+    public init() {}
+}
+
+/// The size of pictures.
+public struct PictureSize: Sendable, Hashable {
+    /// The width in luma samples.
+    public var width: Int
+    /// The height in luma samples.
+    public var height: Int
+
+    /// Makes a size.
+    public init(width: Int, height: Int) { (self.width, self.height) = (width, height) }
+}
+
+/// What is encoded while the input delivers no pictures.
+public enum AbsentPictures: Sendable {
+    /// Nothing: the last picture is shown until the next one.
+    case nothing
+    /// The last picture again and again, so that receivers get a continuous stream, and after some seconds a slate.
+    /// `nil` for a dark slate.
+    case slate(PixelBuffer?)
+}
+
+extension LiveSettings {
+    /// The configuration of the encoder for what an input delivers.
+    func configuration(for contents: LiveContents, first: PixelBuffer) -> EncoderConfiguration {
+        var configuration = video
+        // 4:2:0 needs even sizes.
+        configuration.width = size?.width ?? max(first.width & ~1, 2)
+        configuration.height = size?.height ?? max(first.height & ~1, 2)
+        let rate = frameRate ?? contents.pictures?.frameRate
+        configuration.isFrameRateVariable = frameRate == nil
+        configuration.frameRate = rate ?? Rational(30)
+        if configuration.rateControl.bitsPerSecond != nil {
+            let samples = Double(configuration.width * configuration.height) * configuration.frameRate.doubleValue
+            let rate = bitRate ?? max(Int(samples * Self.bitsPerSample), 100_000)
+            let limit = peak.map { PeakBitRate.limit(Int(Double(rate) * min(max($0, 1), 10)), window: 1) }
+            configuration.rateControl = .averageBitRate(rate, peak: limit ?? .automatic)
+        }
+        if configuration.color == nil, first.format == .bgra { configuration.color = .screen }
+        return configuration
+    }
+}
+
+extension ColorDescription {
+    /// BT.709 in limited range, which every player assumes for large pictures.
+    static let screen = ColorDescription(primaries: .bt709, transfer: .bt709, matrix: .bt709, range: .limited)
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import AssetWriting
+public import MediaTypes
+public import VAToolbox
+
+/// What is known about a live session at a moment.
+public struct LiveStatus: Sendable {
+    /// The state of a session.
+    public enum Phase: String, Sendable, Hashable {
+        /// Its inputs are opened, and the first picture and the first sound are awaited.
+        case starting
+        /// It encodes.
+        case running
+        /// It was paused.
+        case paused
+        /// It ends.
+        case finishing
+    }
+
+    /// The state of an input.
+    public struct Input: Sendable, Hashable {
+        /// Its name.
+        public var name: String
+        /// What it delivers; `nil` before it is opened.
+        public var contents: LiveContents?
+        /// Why it delivers nothing at present; `nil` while it does.
+        public var error: MediaError?
+        /// Whether its pictures are encoded.
+        public var isActive = true
+        /// The number of pictures that have come from it.
+        public var pictures = 0
+        /// The number of pictures that the device has lost.
+        public var lostByDevice = 0
+        /// The number of pictures that nobody took in time.
+        public var lostByReader = 0
+        /// The number of times that it was gone.
+        public var losses = 0
+
+        /// Makes the status of an input that is not opened.
+        public init(name: String) { self.name = name }
+    }
+
+    /// The state.
+    public var phase = Phase.starting
+    /// The inputs, in the order in which they were given.
+    public var inputs: [Input] = []
+    /// The encoder of the pictures; `nil` before the first picture.
+    public var encoder: EncoderDescription?
+    /// The number of pictures that were accepted by the encoder.
+    public var encodedPictures = 0
+    /// The number of pictures that the encoder was too slow for.
+    public var lostByEncoder = 0
+    /// The number of pictures that were encoded although no input has delivered them.
+    public var repeatedPictures = 0
+    /// How much was written or sent.
+    public var duration = MediaTime.zero
+    /// The loudest sample of each channel since the last status, in dBFS; empty without sound.
+    public var levels: [Double] = []
+    /// The files that are complete.
+    public var files: [AssetWriter.File] = []
+    /// The path at which the recording is until it is complete.
+    public var temporaryPath: String?
+
+    /// Makes the status of a session that has not begun.
+    public init() {}
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+public import AssetWriting
+internal import AudioCoding
+internal import BitstreamSyntax
+internal import MediaIO
+public import MediaTypes
+public import Streaming
+internal import Synchronization
+internal import VAToolbox
+
+/// Encodes what devices and files deliver, once, and sends it to several receivers.
+///
+/// No receiver holds up the encoder or another receiver: each has its own connection, its own queue of limited age, and its own
+/// state, and connects again by itself. The bitrate of the video follows the slowest link that can still be followed.
+public final class StreamingSession: Sendable {
+    /// The options of a streaming session.
+    public struct Options: Sendable {
+        /// Decides the bitrate for each output.
+        public var strategy: any BitRateStrategy = AdaptiveBitRate()
+        /// How long an output that has no connection at the start is tried, in seconds; `nil` for ever.
+        public var patienceAtStart: Double? = 20
+        /// How long an output that was lost is tried, in seconds; `nil` for ever.
+        public var patience: Double?
+        /// The time in seconds without any progress after which a connection is given up, 1 to 300.
+        public var silence = 10.0
+        /// The age of the queue in seconds from which on pictures are dropped, 0.1 to 30.
+        public var largestAge = 0.9
+
+        /// Makes the default options.
+        public init() {}
+
+        func validate() throws(MediaError) {
+            try Self.check(silence, 1...300, "the time without progress")
+            try Self.check(largestAge, 0.1...30, "the age of the queue")
+        }
+
+        private static func check(_ value: Double, _ allowed: ClosedRange<Double>, _ name: String) throws(MediaError) {
+            guard !allowed.contains(value) else { return }
+            throw MediaError(
+                .invalidArgument,
+                "\(name) is out of range",
+                given: "\(value) s",
+                allowed: "\(allowed.lowerBound) to \(allowed.upperBound) s"
+            )
+        }
+    }
+
+    /// What is known about a stream at a moment.
+    public struct Status: Sendable {
+        /// The inputs and the encoder.
+        public var session: LiveStatus
+        /// The outputs.
+        public var outputs: [OutputStatus]
+        /// The bitrate of the video that is asked of the encoder, in bit/s; `nil` if its rate control has none.
+        public var bitRate: Int?
+        /// The largest bitrate that is allowed, in bit/s.
+        public var ceiling: Int?
+    }
+
+    private struct State {
+        var ceiling: Int?
+        var bitRate: Int?
+    }
+
+    private static let peak = 1.2
+
+    private let session: LiveSession
+    private let outputs: LiveFanOut.Outputs
+    private let state: Mutex<State>
+
+    /// Makes a session.
+    ///
+    /// - Parameters:
+    ///   - pictures: The inputs of pictures, of which the first one is used until ``use(input:)``.
+    ///   - sound: The input of sound; `nil` for that of the files.
+    ///   - destinations: Where the stream goes.
+    ///   - settings: The settings of the encoders. `automatic` is a codec that every destination takes.
+    /// - Throws: `invalidArgument` for an option out of range, or without an input or a destination; `unsupported` if a
+    ///   destination does not carry the codecs.
+    public init(
+        pictures: [LiveInput],
+        sound: LiveInput? = nil,
+        to destinations: [LiveDestination],
+        settings: LiveSettings,
+        options: Options = Options()
+    ) throws(MediaError) {
+        try options.validate()
+        guard !destinations.isEmpty else {
+            throw MediaError(.invalidArgument, "the stream has no destination", allowed: "one or more")
+        }
+        var settings = settings
+        if settings.video.codec == .automatic, settings.video.profile == nil,
+            let codec = destinations.compactMap(\.transport.commonVideoCodec).first
+        {
+            settings.video.codec = codec == .h264 ? .h264 : .hevc
+        }
+        for destination in destinations {
+            try destination.transport.check(
+                video: settings.video.fixedCodec,
+                audio: [settings.audio.codec.rawValue]
+            )
+        }
+        var outputOptions = LiveOutput.Options()
+        outputOptions.strategy = options.strategy
+        outputOptions.policy.patienceAtStart = options.patienceAtStart
+        outputOptions.policy.patience = options.patience
+        outputOptions.limits.silence = Int32(options.silence * 1000)
+        outputOptions.queue.age = options.largestAge
+        outputOptions.queue.oldest = options.largestAge * 4
+        let all = try destinations.map { (destination) throws(MediaError) in try destination.makeOutput(outputOptions) }
+        let outputs = LiveFanOut.Outputs(all)
+        self.outputs = outputs
+        // A stream without peaks, which every link that carries its bitrate carries.
+        settings.peak = settings.peak ?? Self.peak
+        let (bitRate, rate) = (settings.bitRate, settings.frameRate)
+        state = Mutex(State())
+        session = try LiveSession(pictures: pictures, sound: sound, settings: settings) {
+            () async throws(MediaError) in
+            try await AssetWriter(container: .ts) { () throws(MediaError) in
+                LiveFanOut(outputs, frameRate: rate, bitRate: bitRate)
+            }
+        }
+    }
+
+    /// The present status. Safe on any thread.
+    public var status: Status {
+        let (bitRate, ceiling) = state.withLock { ($0.bitRate, $0.ceiling) }
+        return Status(
+            session: session.status,
+            outputs: outputs.all.map(\.status),
+            bitRate: bitRate,
+            ceiling: ceiling
+        )
+    }
+
+    /// Ends the session: what was captured so far is sent. Safe on any thread.
+    public func stop() { session.stop() }
+
+    /// Uses the pictures of another input from now on; see ``LiveSession/use(input:)``.
+    public func use(input index: Int) { session.use(input: index) }
+
+    /// Sets the largest bitrate of the video from now on, also while a link is slower.
+    ///
+    /// - Parameter bitRate: The bitrate in bit/s.
+    /// - Throws: `invalidArgument` for a rate out of range.
+    public func setCeiling(_ bitRate: Int) throws(MediaError) {
+        guard RateControl.allowedBitRates.contains(bitRate) else {
+            throw MediaError(
+                .invalidArgument,
+                "the bitrate is out of range",
+                given: "\(bitRate) bit/s",
+                allowed: "\(RateControl.allowedBitRates.lowerBound) to \(RateControl.allowedBitRates.upperBound) bit/s"
+            )
+        }
+        state.withLock { $0.ceiling = bitRate }
+    }
+
+    /// Streams until ``stop()``, until all inputs have ended, or until every output has given up.
+    ///
+    /// - Returns: What was encoded.
+    /// - Throws: As ``LiveSession/run()``; the error of the first output if every output has given up.
+    public func run() async throws(MediaError) -> AssetWriter.Summary {
+        let control = Task { await follow() }
+        do throws(MediaError) {
+            let summary = try await session.run()
+            control.cancel()
+            return summary
+        } catch {
+            control.cancel()
+            for output in outputs.all { output.abort() }
+            throw outputs.failure ?? error
+        }
+    }
+
+    // MARK: - Following the links
+
+    /// How often the bitrate is decided.
+    private static let period = Duration.milliseconds(200)
+
+    /// The shortest time between two key frames that outputs ask for.
+    private static let keyFramePause = Duration.seconds(1)
+
+    private func follow() async {
+        var latestKeyFrame: SuspendingClock.Instant?
+        var metrics = StreamMetrics()
+        while !Task.isCancelled {
+            let now = SuspendingClock.now
+            if outputs.needKeyFrame, latestKeyFrame.map({ now - $0 >= Self.keyFramePause }) ?? true {
+                session.requestKeyFrame()
+                latestKeyFrame = now
+            }
+            await adaptBitRate()
+            metrics?.note(outputs.all.map(\.status))
+            if outputs.failure != nil { return session.stop() }
+            try? await Task.sleep(for: Self.period)
+        }
+    }
+
+    private func adaptBitRate() async {
+        guard let configured = session.configuredBitRate else { return }
+        let (ceiling, present) = state.withLock { state in
+            state.ceiling = state.ceiling ?? configured
+            state.bitRate = state.bitRate ?? configured
+            return (state.ceiling ?? configured, state.bitRate ?? configured)
+        }
+        // Less than one per cent for RTMP's headers; four for those of a transport stream and its datagrams.
+        let other = outputs.audioRate + Double(present) * 0.04
+        let wanted = outputs.all.compactMap { $0.wantedBitRate(ceiling: ceiling, otherRate: other) }
+        guard let target = wanted.min(), isWorth(target, present, ceiling) else { return }
+        state.withLock { $0.bitRate = target }
+        await session.update(bitRate: target)
+    }
+
+    /// Whether a change is large enough for the encoder; the ceiling always is.
+    private func isWorth(_ target: Int, _ present: Int, _ ceiling: Int) -> Bool {
+        target != present && (abs(target - present) * 50 >= present || target == ceiling || present > ceiling)
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import ArgumentParser
+import CommandLineSupport
+import LiveSessions
+import MediaTypes
+import Streaming
+
+/// `vatoolbox stream`.
+struct StreamCommand: ParsableCommand, Sendable {
+    static let configuration = CommandConfiguration(
+        commandName: "stream",
+        abstract: "Send devices, files or live URLs to RTMP, SRT, UDP and RTP receivers, from one encode.",
+        usage:
+            "vatoolbox stream [<file> ...] [--video <device>] [--audio <device>] --to <url> [--to <url> ...] [options]",
+        discussion: """
+            Examples:
+              vatoolbox stream film.mp4 --loop --to rtmp://server/live/key
+              vatoolbox stream --video x11::0 --audio pulse:monitor --to srt://server:9000?latency=200 --to udp://239.1.1.1:5000
+              VATOOLBOX_STREAM_KEY=secret vatoolbox stream --video v4l2 --to rtmps://server/live
+
+            Files are played one after the other, at their own speed. Every output has its own connection, and connects again
+            by itself. The bitrate follows the slowest link. The latency of srt:// is in milliseconds.
+
+            Secrets need not be on the command line: VATOOLBOX_STREAM_KEY is added to the paths of RTMP, VATOOLBOX_PASSPHRASE
+            and VATOOLBOX_STREAM_ID are those of SRT.
+
+            Keys: q ends, 1 to 9 switch to another --video. Ctrl-C and SIGTERM end.
+
+            Exit status: 0 success, also when it was ended by a key or a signal; 1 failure: an input failed, or every output
+            gave up; 2 invalid command line; 130 ended before the first picture.
+            """
+    )
+
+    @Argument(help: "Files or one live URL to send, instead of devices.", completion: .file())
+    var files: [String] = []
+
+    @OptionGroup(title: "Input options") var inputs: LiveInputArguments
+    @OptionGroup(title: "Output options") var output: StreamOutputArguments
+    @OptionGroup(title: "Encoder options") var encoder: LiveEncoderArguments
+    @OptionGroup(title: "Report options") var report: ReportArguments
+}
+
+/// The receivers of a stream.
+struct StreamOutputArguments: ParsableArguments, Sendable {
+    @Flag(help: "Play the files again and again.")
+    var loop = false
+
+    @Option(
+        help: ArgumentHelp(
+            "A receiver: rtmp://, rtmps://, srt://, udp:// or rtp://. Repeat it for several receivers.",
+            valueName: "url"
+        )
+    )
+    var to: [String] = []
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("End after this time: seconds or [HH:]MM:SS[.fff].", valueName: "time")
+    )
+    var duration: ArgumentText<ClockTime>?
+
+    @Flag(help: "Keep the bitrate; pictures are dropped while a link is too slow.")
+    var fixedBitrate = false
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Give up an output that was lost after so many seconds (default: never).",
+            valueName: "seconds"
+        )
+    )
+    var giveUpAfter: ArgumentText<PlainNumber>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Leave a connection that makes no progress for so many seconds: 1 to 300 (default: 10).",
+            valueName: "seconds"
+        )
+    )
+    var silence: ArgumentText<PlainNumber>?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Drop pictures that have waited so many seconds for a link: 0.1 to 30 (default: 0.9).",
+            valueName: "seconds"
+        )
+    )
+    var maxQueue: ArgumentText<PlainNumber>?
+
+    @Option(
+        help: ArgumentHelp(
+            "rtmps: trust the authorities of this file in PEM instead of those of the system.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var caFile: String?
+
+    /// The options of the session.
+    func options() throws(MediaError) -> StreamingSession.Options {
+        var options = StreamingSession.Options()
+        if fixedBitrate { options.strategy = FixedBitRate() }
+        options.patience = try giveUpAfter?.value(of: "--give-up-after").value
+        if let silence = try silence?.value(of: "--silence").value { options.silence = silence }
+        if let age = try maxQueue?.value(of: "--max-queue").value { options.largestAge = age }
+        return options
+    }
+
+    /// The receivers, with the secrets of the environment.
+    func destinations() throws(MediaError) -> [LiveDestination] {
+        guard !to.isEmpty else {
+            throw MediaError(.invalidArgument, "the stream has no receiver", allowed: "--to URL, once or more")
+        }
+        let secrets = LiveSecrets(
+            streamKey: Environment.value("VATOOLBOX_STREAM_KEY"),
+            passphrase: Environment.value("VATOOLBOX_PASSPHRASE"),
+            streamID: Environment.value("VATOOLBOX_STREAM_ID")
+        )
+        return try to.map { (text) throws(MediaError) in
+            var destination = try LiveDestination(text, secrets: secrets)
+            destination.authorities = caFile
+            return destination
+        }
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import AssetWriting
+import CommandLineSupport
+import LiveSessions
+import MediaTypes
+import Streaming
+import Synchronization
+
+/// One run of `vatoolbox stream`, from the command line to the exit status.
+final class StreamJob: LiveJob {
+    let base: FileJob
+    let signals: [Int32] = []
+    private let command: StreamCommand
+    private let session = Mutex<StreamingSession?>(nil)
+
+    init(_ command: StreamCommand) {
+        self.command = command
+        base = FileJob([command.report], usesStandardOutput: false, ending: "ending the stream")
+    }
+
+    func handle(signal: Int32) {}
+
+    func run() async -> ExitStatus {
+        do throws(MediaError) {
+            let session = try makeSession()
+            self.session.withLock { $0 = session }
+            base.begin { session.stop() }
+            let keys = Keys { [self] key in handle(key) }
+            defer { keys?.restore() }
+            let teller = StreamTeller(console: base.console)
+            let telling = Task {
+                while !Task.isCancelled {
+                    teller.tell(session.status)
+                    try? await Task.sleep(for: .milliseconds(250))
+                }
+            }
+            defer { telling.cancel() }
+            let summary = try await base.watching {
+                StreamProgress(status: session.status)
+            } during: { () async throws(MediaError) in
+                try await session.run()
+            }
+            let status = session.status
+            teller.tell(status)
+            return base.report(StreamOutcome(summary: summary, session: status))
+        } catch {
+            return base.fail(error)
+        }
+    }
+
+    private func makeSession() throws(MediaError) -> StreamingSession {
+        try command.report.validateFlags()
+        var settings = try command.encoder.settings()
+        settings.duration = try command.output.duration?.value(of: "--duration").time
+        var pictures = try command.inputs.pictures()
+        let sound = try command.inputs.sound()
+        if !command.files.isEmpty {
+            pictures.insert(.files(command.files, isLooped: command.output.loop), at: 0)
+        } else if command.output.loop {
+            throw MediaError(.invalidArgument, "only files are played again", given: "--loop without a file")
+        }
+        guard !pictures.isEmpty || sound != nil else {
+            throw MediaError(
+                .invalidArgument,
+                "there is nothing to stream",
+                allowed: "files, --video, --audio, or several of them"
+            )
+        }
+        if pictures.allSatisfy({ !$0.isPatient }) { settings.absence = .slate(nil) }
+        return try StreamingSession(
+            pictures: pictures,
+            sound: sound,
+            to: try command.output.destinations(),
+            settings: settings,
+            options: try command.output.options()
+        )
+    }
+
+    private func handle(_ key: Character) {
+        if key == "q" || key == "Q" { return base.interrupt(before: 0) }
+        guard let number = key.wholeNumberValue, number > 0 else { return }
+        session.withLock { $0 }?.use(input: number - 1)
+    }
+}
+
+/// Tells on the console when outputs change their state.
+final class StreamTeller: Sendable {
+    private let console: Console
+    private let inputs: LiveTeller
+    private let told = Mutex<[Int: Told]>([:])
+
+    /// What was told of an output.
+    private struct Told {
+        /// The reason why it is lost, while it is.
+        var loss: String?
+        var isLive = false
+        var hasFailed = false
+    }
+
+    init(console: Console) {
+        self.console = console
+        inputs = LiveTeller(console: console)
+    }
+
+    /// Tells what is new in a status: a loss once, until the output has been live for some seconds.
+    func tell(_ status: StreamingSession.Status) {
+        inputs.tell(status.session)
+        for (index, output) in status.outputs.enumerated() {
+            let message = told.withLock { Self.news(output, &$0[index, default: Told()]) }
+            switch message {
+            case .note(let text): console.note("\(output.address) \(text)")
+            case .warning(let text): console.warning("\(output.address) \(text)")
+            case nil: continue
+            }
+        }
+    }
+
+    private enum Message {
+        case note(String)
+        case warning(String)
+    }
+
+    /// The time of a connection after which it counts as kept, in seconds.
+    private static let kept = 2.0
+
+    private static func news(_ output: OutputStatus, _ told: inout Told) -> Message? {
+        switch output.state {
+        case .live:
+            let isKept = told.loss == nil || (output.connectedFor ?? 0) >= kept
+            guard !told.isLive, isKept else { return nil }
+            defer { (told.isLive, told.loss) = (true, nil) }
+            return .note(told.loss == nil ? "is live" : "is live again")
+        case .waiting(let error):
+            told.isLive = false
+            guard told.loss == nil else { return nil }
+            told.loss = error.readable
+            return .warning("is lost, connecting again: \(error.readable)")
+        case .failed(let error):
+            guard !told.hasFailed else { return nil }
+            told.hasFailed = true
+            return .warning("has given up: \(error.readable)")
+        case .idle, .connecting, .finished: return nil
+        }
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import AssetWriting
+import CommandLineSupport
+import LiveSessions
+import MediaIO
+import MediaTypes
+import Streaming
+import VAToolbox
+
+/// The result of a stream, for people and for programs.
+struct StreamOutcome: FileOutcome {
+    let summary: AssetWriter.Summary
+    let session: StreamingSession.Status
+
+    /// A stream that was ended by a signal is a success.
+    var status: ExitStatus { .done }
+
+    var warnings: [String] {
+        let failed = session.outputs.compactMap { output -> String? in
+            guard case .failed(let error) = output.state else { return nil }
+            return "\(output.address) gave up: \(error.readable)"
+        }
+        return failed + (session.session.lossText.map { ["pictures were \($0)"] } ?? [])
+    }
+
+    func summary(width: Int) -> String {
+        var page = TextPage(width: width)
+        for output in session.outputs {
+            var text = "\(output.address), \(Readable.count(output.sentPictures, "frame")), "
+            text += Readable.byteCount(output.sentBytes)
+            if output.reconnects > 0 { text += ", connected \(output.reconnects + 1) times" }
+            if output.drops.latePictures > 0 { text += ", \(output.drops.latePictures) dropped" }
+            page.entry("output", text)
+        }
+        if let encoder = session.session.encoder { page.entry("encoder", "\(encoder.identity)") }
+        let seconds = Readable.number(summary.file.duration.seconds, places: 2)
+        page.entry("encoded", "\(Readable.count(summary.file.sampleCount, "frame")), \(seconds) s")
+        return page.text
+    }
+
+    /// The output of `stream --json`; docs/command.md describes every key.
+    var document: JSON {
+        var members: JSON.KeyValuePairs = [
+            "status": .string(status.name),
+            "exitStatus": .integer(Int(status.rawValue)),
+            "encodedFrames": .integer(summary.file.sampleCount),
+            "duration": .number(summary.file.duration.seconds),
+        ]
+        members.append(StreamProgress(status: session).members)
+        return .object(members)
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import CommandLineSupport
+import LiveSessions
+import MediaTypes
+import Streaming
+import VAToolbox
+
+/// How a stream is doing.
+struct StreamProgress: RunProgress {
+    let status: StreamingSession.Status
+
+    var hasBegun: Bool { status.outputs.contains { $0.sentPictures > 0 || $0.sentAudio > 0 } }
+
+    func line(elapsed: Double, width: Int) -> String {
+        var parts = [Readable.clock(elapsed)]
+        if let rate = status.bitRate { parts.append(Readable.bitRate(Double(rate))) }
+        for output in status.outputs { parts.append(Self.text(output)) }
+        if let losses = status.session.lossText { parts.append(losses) }
+        if !status.session.levels.isEmpty { parts.append(LevelBar.text(status.session.levels)) }
+        return String(parts.joined(separator: "  ").prefix(max(width, 0)))
+    }
+
+    /// The state of an output in a few words, such as `rtmp://host/app/*** live 12 ms, queue 0.0 s`.
+    private static func text(_ output: OutputStatus) -> String {
+        var text = "\(output.address) \(output.state.name)"
+        guard output.state == .live else { return text }
+        if let trip = output.link?.roundTrip { text += " \(Readable.number(trip * 1000, places: 0)) ms" }
+        if output.queueAge >= 0.05 { text += ", queue \(Readable.number(output.queueAge, places: 1)) s" }
+        if output.drops.latePictures > 0 { text += ", dropped \(output.drops.latePictures)" }
+        return text
+    }
+
+    var members: JSON.KeyValuePairs {
+        [
+            "phase": .string(status.session.phase.rawValue), "time": .number(status.session.duration.seconds),
+            "frames": .integer(status.session.encodedPictures), "lost": status.session.lossDocument,
+            "repeated": .integer(status.session.repeatedPictures),
+            "bitrate": JSON(status.bitRate), "ceiling": JSON(status.ceiling),
+            "outputs": .array(status.outputs.map(\.document)),
+            "inputs": .array(status.session.inputs.map(\.document)),
+            "encoder": status.session.encoder.map(\.identity.document) ?? .null,
+        ]
+    }
+}
+
+extension OutputStatus {
+    /// The status of an output, for programs.
+    var document: JSON {
+        .object([
+            "address": .string(address),
+            "state": .string(state.name),
+            "error": JSON(state.error?.readable),
+            "reconnects": .integer(reconnects),
+            "connectedFor": JSON(connectedFor),
+            "sentFrames": .integer(sentPictures),
+            "sentAudio": .integer(sentAudio),
+            "sentBytes": JSON(sentBytes),
+            "rate": .integer(Int(deliveredRate)),
+            "wantedBitrate": JSON(wantedBitRate),
+            "queueAge": .number(queueAge),
+            "queueBytes": .integer(queuedBytes),
+            "roundTrip": JSON(link?.roundTrip),
+            "unsentBytes": JSON(link?.unsentBytes),
+            "retransmitted": JSON(link?.retransmitted),
+            "droppedPackets": JSON(link?.droppedPackets),
+            "droppedFrames": Self.document(drops.pictures),
+            "droppedAudio": Self.document(drops.audio),
+        ])
+    }
+
+    private static func document(_ counts: [DropReason: Int]) -> JSON {
+        var pairs: JSON.KeyValuePairs = [:]
+        for reason in DropReason.allCases { pairs.append(reason.rawValue, .integer(counts[reason] ?? 0)) }
+        return .object(pairs)
+    }
+}

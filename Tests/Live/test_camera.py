@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Cameras that a preloaded library pretends (Tests/Drivers/camera), recorded by the built command."""
+
+import json
+import os
+import subprocess
+import unittest
+
+import rig
+
+LIBRARY = rig.ROOT / ".build/drivers/libfake_camera.so"
+#: The grey of the pictures that a camera with JPEG shows, one after the other.
+LEVELS = [20 + 30 * number for number in range(8)]
+
+
+class Cameras(unittest.TestCase):
+    def setUp(self):
+        if not LIBRARY.exists():
+            subprocess.run([rig.ROOT / "Tests/Drivers/build"], check=True, stdout=subprocess.DEVNULL)
+        self.folder = rig.Folder(self)
+        self.cameras = self.folder / "cameras"
+        self.cameras.mkdir()
+        self.environment = {"LD_PRELOAD": str(LIBRARY), "FAKE_CAMERAS": str(self.cameras)}.items()
+
+    def plug(self, *lines, node="video0"):
+        # Complete from its first moment on.
+        path = self.folder / "description"
+        path.write_text("".join(f"{line}\n" for line in lines))
+        os.rename(path, self.cameras / node)
+
+    def jpeg_camera(self):
+        pictures = self.folder / "pictures"
+        if not pictures.exists():
+            pictures.mkdir()
+            for number, level in enumerate(LEVELS):
+                subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i",
+                                f"color=c=0x{level:02x}{level:02x}{level:02x}:size=160x120", "-frames:v", "1", "-pix_fmt",
+                                "yuvj420p", "-f", "mjpeg", str(pictures / str(number))], check=True)
+        self.plug("name Test Camera", "format MJPG 160x120@25", "pace 40000", f"payload {pictures}")
+
+    def record(self, device, *arguments):
+        return rig.Run(self, "record", "--preset", "ultrafast", "--overwrite", "-o", self.folder / "out.mkv", "--video", device,
+                       *arguments, env=self.environment)
+
+    def levels(self):
+        """The level of grey of each picture of the file, as the number of its JPEG."""
+        command = ["ffmpeg", "-v", "error", "-i", str(self.folder / "out.mkv"), "-vf", "scale=1:1,format=rgb24", "-f",
+                   "rawvideo", "-fps_mode", "passthrough", "-"]
+        data = subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL).stdout
+        return [min(range(8), key=lambda number: abs(LEVELS[number] - data[place])) for place in range(0, len(data), 3)]
+
+    def test_every_picture_of_a_camera_is_in_the_file(self):
+        self.jpeg_camera()
+        document = self.record("v4l2", "--duration", "4").result()
+        numbers = self.levels()
+        self.assertEqual(len(numbers), document["frames"])
+        lost = sum(document["lost"].values())
+        gaps = sum((after - before - 1) % 8 for before, after in zip(numbers, numbers[1:]))
+        self.assertLessEqual(gaps, lost)
+        self.assertGreaterEqual(len(numbers) + lost, 95)
+        self.assertEqual(document["inputs"][0]["format"], "MJPG")
+
+    def test_a_camera_that_is_unplugged_and_back(self):
+        self.jpeg_camera()
+        run = self.record("v4l2:/dev/video0")
+        run.wait_for(lambda now: now["frames"] > 20, "pictures")
+        os.remove(self.cameras / "video0")
+        run.wait_for(lambda now: now["inputs"][0]["error"], "the loss")
+        before = run.latest()["frames"]
+        self.jpeg_camera()
+        run.wait_for(lambda now: now["frames"] > before + 20, "pictures again")
+        document = run.end()
+        self.assertEqual(document["inputs"][0]["losses"], 1)
+        self.assertIn("is gone", run.errors)
+        self.assertEqual(rig.decode_errors(self.folder / "out.mkv"), "")
+        self.assertEqual(len(self.levels()), document["frames"])
+
+    def test_uncompressed_pictures_and_controls(self):
+        self.plug("format YUYV 320x240@30", "format NV12 640x480@15,30", "pace 33333",
+                  "control 0x00980900 1 0 255 1 128 0 Brightness")
+        for device, size in [("v4l2,size=640x480,set-brightness=200", 640), ("v4l2,format=yuyv", 320)]:
+            with self.subTest(device=device):
+                self.record(device, "--duration", "1.5").result()
+                self.assertEqual(rig.stream(rig.probe(self.folder / "out.mkv"), "video")["width"], size)
+
+    def test_devices_lists_it(self):
+        self.jpeg_camera()
+        done = subprocess.run([str(rig.PROGRAMS / "vatoolbox"), "devices", "--json"], capture_output=True, text=True,
+                              check=True, stdin=subprocess.DEVNULL, env={**os.environ, **dict(self.environment)})
+        (camera,) = next(one for one in json.loads(done.stdout)["kinds"] if one["kind"] == "v4l2")["devices"]
+        self.assertEqual(camera["argument"], "v4l2:/dev/video0")
+        self.assertIn("Test Camera", camera["text"])
+
+    def test_refusals_are_explained(self):
+        self.plug("format NV12 640x480@30", "control 0x00980900 1 0 255 1 128 0 Brightness")
+        for device, texts in [("v4l2:/dev/video7", ["/dev/video7"]), ("v4l2,format=mjpeg", ["mjpeg"]),
+                              ("v4l2,set-brightness=999", ["999", "255"]), ("v4l2,set-zoom=1", ["zoom"])]:
+            with self.subTest(device=device):
+                status, errors = rig.refused("record", "--video", device, "-o", self.folder / "out.mkv",
+                                             env=self.environment)
+                self.assertIn(status, (1, 2))
+                for text in texts:
+                    self.assertIn(text, errors.lower() if text.islower() else errors)
+        self.plug("format NV12 640x480@30", "busy open")
+        status, errors = rig.refused("record", "--video", "v4l2:/dev/video0", "-o", self.folder / "out.mkv",
+                                     env=self.environment)
+        self.assertIn("another program", errors)
+        self.plug("format NV12 640x480@30", "denied")
+        status, errors = rig.refused("record", "--video", "v4l2:/dev/video0", "-o", self.folder / "out.mkv",
+                                     env=self.environment)
+        self.assertIn("video", errors)
+        self.assertFalse((self.folder / "out.mkv").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
