@@ -51,6 +51,7 @@ let package = Package(
         ),
         .library(name: "VAToolboxClient", targets: ["ServiceClient", "ServiceAPI"]),
         .library(name: "EncodingBenchmark", targets: ["EncodingBenchmark"]),
+        .library(name: "LiveSessions", targets: ["LiveSessions", "Streaming", "Capture"]),
         .executable(name: "vatoolbox", targets: ["VAToolboxCommand"]),
         .executable(name: "vatoolbox-helper", targets: ["VAToolboxHelper"]),
         .executable(name: "vatoolbox-decoding-helper", targets: ["VAToolboxDecodingHelper"]),
@@ -248,6 +249,23 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // HTTP Live Streaming while it happens: a folder, or a server of our own.
+        .target(
+            name: "LiveHLS",
+            dependencies: [
+                "AudioCoding", "CZlib", "MediaIO", "MediaTypes", "Streaming", "StreamingPlaylists", logging,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
         // Devices, encoders, and what records or streams.
         .target(
             name: "LiveSessions",
@@ -300,8 +318,8 @@ let package = Package(
         .executableTarget(
             name: "VAToolboxLive",
             dependencies: [
-                "AssetWriting", "AudioCoding", "Capture", "CommandLineSupport", "FFmpegSupport", "LiveSessions",
-                "MediaIO", "MediaTimeline", "MediaTypes", "Streaming", "VAToolbox", arguments, logging,
+                "AssetWriting", "AudioCoding", "Capture", "CommandLineSupport", "FFmpegSupport", "LiveHLS",
+                "LiveSessions", "MediaIO", "MediaTimeline", "MediaTypes", "Streaming", "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),
@@ -344,6 +362,7 @@ let package = Package(
         .systemLibrary(name: "CSRT", pkgConfig: "srt", providers: [.apt(["libsrt-gnutls-dev"])]),
         .systemLibrary(name: "CSystemBus", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CVideo4Linux"),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
         .systemLibrary(name: "CX265", providers: [.apt(["libx265-dev"])]),
         .systemLibrary(
@@ -351,7 +370,8 @@ let package = Package(
             pkgConfig: "xcb",
             providers: [
                 .apt([
-                    "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev", "libxcb-shm0-dev",
+                    "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev",
+                    "libxcb-shm0-dev",
                     "libxcb-xfixes0-dev",
                 ])
             ]
@@ -562,6 +582,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "LiveHLSTests",
+            dependencies: [
+                "AudioCoding", "BitstreamSyntax", "LiveHLS", "MediaIO", "MediaTypes", "SoftwareEncoder", "Streaming",
+                "StreamingPlaylists", "TestSupport", logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "LiveSessionsTests",
             dependencies: [
                 "AssetWriting", "AudioCoding", "Capture", "LiveSessions", "MediaIO", "MediaTypes", "Streaming",
@@ -571,7 +600,9 @@ let package = Package(
         ),
         .testTarget(
             name: "StreamingTests",
-            dependencies: ["AudioCoding", "BitstreamSyntax", "CSRT", "MediaTypes", "Streaming", "TestSupport", logging],
+            dependencies: [
+                "AudioCoding", "BitstreamSyntax", "CSRT", "MediaTypes", "Streaming", "TestSupport", logging,
+            ],
             swiftSettings: strict
         ),
         .testTarget(

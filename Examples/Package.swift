@@ -17,6 +17,7 @@ let vatoolbox: Package.Dependency =
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let sessions = Target.Dependency.product(name: "VAToolbox", package: "vatoolbox")
 let files = Target.Dependency.product(name: "Transcoding", package: "vatoolbox")
+let live = Target.Dependency.product(name: "LiveSessions", package: "vatoolbox")
 let client = Target.Dependency.product(name: "VAToolboxClient", package: "vatoolbox")
 /// The service, for a program that asks it.
 let service: [Target.Dependency] = [
@@ -46,6 +47,7 @@ let package = Package(
         .executableTarget(name: "Recording", dependencies: [sessions, files, "TestCard"], swiftSettings: strict),
         .executableTarget(name: "LadderToHLS", dependencies: [sessions, files], swiftSettings: strict),
         .executableTarget(name: "LiveSource", dependencies: [sessions, "TestCard"], swiftSettings: strict),
+        .executableTarget(name: "RecordScreen", dependencies: [sessions, files, live], swiftSettings: strict),
         .executableTarget(name: "EncodeRemotely", dependencies: [client] + service, swiftSettings: strict),
         // Pictures for the programs.
         .target(name: "TestCard", dependencies: [sessions], swiftSettings: strict),

@@ -15,39 +15,56 @@ internal import VAToolbox
 /// The first picture and the first sound begin the recording together. Pictures keep their times, so that a variable frame
 /// rate stays variable; sound is kept in step with them, whatever the drift of its device. Pictures for which the encoder is too
 /// slow are dropped and counted, unless the input can wait.
+///
+/// A device that is gone is waited for. If an input fails for good, the session ends as if it was stopped, and the status tells
+/// the failure.
 public actor LiveSession {
     /// The pictures, of which one input at a time is used.
-    private let pictureInputs: [LiveInput]
+    let pictureInputs: [LiveInput]
     /// The sound.
-    private let soundInput: LiveInput?
-    private let settings: LiveSettings
-    private let makeWriter: @Sendable () async throws(MediaError) -> AssetWriter
-    private let shared: Mutex<Shared>
+    let soundInput: LiveInput?
+    let settings: LiveSettings
+    let makeWriter: @Sendable () async throws(MediaError) -> AssetWriter
+    let shared: Mutex<Shared>
 
     private var readers: [Int: LiveInput.Reader] = [:]
-    private var contents: [Int: LiveContents] = [:]
-    private var firstPicture: CapturedPicture?
-    private var writer: AssetWriter?
-    private var video: VideoInput?
-    private var audio: AudioInput?
-    /// Whether the writer is being made.
-    private var isPreparing = false
-    private var pauses = PausedTimeline()
-    private var latestPicture: (buffer: PixelBuffer, time: MediaTime)?
-    private var soundEnd: MediaTime?
+    private var hasRun = false
+    var contents: [Int: LiveContents] = [:]
+    /// The writer and its inputs, from the first picture on.
+    var work: Work?
+    var isPreparing = false
+    /// Sound that has come before the writer was ready.
+    var early = EarlySound()
+    /// The latest picture that was passed on, with its time on the timeline of the session.
+    var latestPicture: (buffer: PixelBuffer, time: MediaTime)?
+    /// When the active input has delivered its latest picture, on `CLOCK_MONOTONIC`.
+    var latestArrival: MediaTime?
+    /// The end of the sound that was passed on, on the timeline of the session.
+    var soundEnd: MediaTime?
     private var failure: MediaError?
-    /// When the session ends by itself.
-    private var end: MediaTime?
     /// The bitrate that the encoder has.
     private var bitRate: Int?
+    var slate: PixelBuffer?
+
+    /// What encodes and writes.
+    struct Work: Sendable {
+        var writer: AssetWriter
+        var video: VideoInput?
+        var audio: AudioInput?
+        /// The format with which the audio input began.
+        var soundFormat: AudioFormat?
+        /// When the session ends by itself, on its own timeline; `nil` if it does not, or not yet.
+        var end: MediaTime?
+    }
 
     /// What other threads read and set.
-    private struct Shared {
+    struct Shared {
         var status = LiveStatus()
         var active = 0
         var isKeyFrameWanted = false
         var isStopped = false
         var configuredBitRate: Int?
+        var pauses = PausedTimeline()
         var meter = LevelMeter()
         var interrupts: [@Sendable () -> Void] = []
     }
@@ -61,7 +78,7 @@ public actor LiveSession {
     ///   - settings: The settings.
     ///   - path: The path of the file, as for `AssetWriter`.
     ///   - options: The options of the file.
-    /// - Throws: `invalidArgument` if there is no input.
+    /// - Throws: `invalidArgument` if there is no input, or a setting is out of range.
     public init(
         pictures: [LiveInput],
         sound: LiveInput? = nil,
@@ -84,6 +101,7 @@ public actor LiveSession {
         guard !pictures.isEmpty || sound != nil else {
             throw MediaError(.invalidArgument, "a session has no input", allowed: "pictures, sound, or both")
         }
+        try settings.validate()
         (pictureInputs, soundInput, self.settings, makeWriter) = (pictures, sound, settings, writer)
         var begin = Shared()
         begin.status.inputs = (pictures + [sound].compactMap(\.self)).map { LiveStatus.Input(name: $0.name) }
@@ -95,13 +113,11 @@ public actor LiveSession {
 
     // MARK: - Control
 
-    /// The present status. Levels are those since the last call. Safe on any thread.
-    public nonisolated var status: LiveStatus {
-        shared.withLock { shared in
-            shared.status.levels = shared.meter.take().map(\.peak)
-            return shared.status
-        }
-    }
+    /// The present status. Safe on any thread.
+    public nonisolated var status: LiveStatus { shared.withLock { $0.status } }
+
+    /// Returns the loudest sample of each channel since the last call, in dBFS; empty without sound. Safe on any thread.
+    public nonisolated func takeLevels() -> [Double] { shared.withLock { $0.meter.take().map(\.peak) } }
 
     /// Ends the session: what was captured so far is encoded and written. Safe on any thread.
     public nonisolated func stop() {
@@ -113,25 +129,37 @@ public actor LiveSession {
         for interrupt in interrupts { interrupt() }
     }
 
+    /// Adds what ends a wait when the session is stopped.
+    func onStop(_ interrupt: @escaping @Sendable () -> Void) {
+        let isStopped = shared.withLock { shared in
+            shared.interrupts.append(interrupt)
+            return shared.isStopped
+        }
+        if isStopped { interrupt() }
+    }
+
     /// Pauses the session: what comes meanwhile is not in the result, which continues without a gap. Safe on any thread.
-    public nonisolated func pause() { setPaused(true) }
+    public nonisolated func pause() { setPaused { _ in true } }
 
     /// Continues after ``pause()``. Safe on any thread.
-    public nonisolated func resume() { setPaused(false) }
+    public nonisolated func resume() { setPaused { _ in false } }
 
-    private nonisolated func setPaused(_ isPaused: Bool) {
+    /// Pauses, or continues after a pause. Safe on any thread.
+    public nonisolated func togglePause() { setPaused { !$0 } }
+
+    private nonisolated func setPaused(_ change: (Bool) -> Bool) {
         let now = MonotonicClock.now
-        Task { await apply(isPaused, at: now) }
-    }
-
-    private func apply(_ isPaused: Bool, at time: MediaTime) {
-        if isPaused { pauses.pause(at: time) } else { pauses.resume(at: time) }
         shared.withLock { shared in
-            guard shared.status.phase == .running || shared.status.phase == .paused else { return }
-            shared.status.phase = isPaused ? .paused : .running
+            let isPaused = change(shared.pauses.isPaused)
+            guard isPaused != shared.pauses.isPaused, shared.status.phase != .finishing else { return }
+            if isPaused { shared.pauses.pause(at: now) } else { shared.pauses.resume(at: now) }
             shared.isKeyFrameWanted = shared.isKeyFrameWanted || !isPaused
+            if shared.status.phase != .starting { shared.status.phase = isPaused ? .paused : .running }
         }
     }
+
+    /// Returns a time of the inputs without the pauses; `nil` within a pause.
+    nonisolated func place(_ time: MediaTime) -> MediaTime? { shared.withLock { $0.pauses.place(time) } }
 
     /// Uses the pictures of another input from now on. Safe on any thread.
     ///
@@ -153,45 +181,49 @@ public actor LiveSession {
     nonisolated var configuredBitRate: Int? { shared.withLock { $0.configuredBitRate } }
 
     /// Changes the bitrate of the video.
-    func update(bitRate: Int) async {
-        guard let video, self.bitRate != bitRate else { return }
+    ///
+    /// - Returns: Whether the encoder has it now.
+    func update(bitRate: Int) async -> Bool {
+        guard let video = work?.video else { return false }
         do throws(MediaError) {
             try await video.session.update(EncoderUpdate(bitRate: bitRate))
-            self.bitRate = bitRate
+            return true
         } catch {
             // The session may be ending, and reports its own errors.
-            return
+            return false
         }
     }
 
     // MARK: - Running
 
-    /// Runs until ``stop()``, until all inputs have ended, or until the first error.
+    /// Runs until ``stop()``, until the active input has ended, or until a failure. It can run once. Cancelling the task stops
+    /// it.
     ///
-    /// - Returns: What was written.
-    /// - Throws: The error of an input that cannot be opened or has failed, of the encoder, or of the output.
+    /// - Returns: What was written. If an input has failed, ``LiveStatus/failure`` tells it.
+    /// - Throws: The error of an input that fails before the first picture, of the encoder, or of the output; `cancelled` if
+    ///   it was stopped before the first picture; `invalidState` if it has run before.
     public func run() async throws(MediaError) -> AssetWriter.Summary {
+        guard !hasRun else { throw MediaError(.invalidState, "the session has run already") }
+        hasRun = true
+        defer { for reader in readers.values { reader.stop() } }
         let inputs = pictureInputs + [soundInput].compactMap(\.self)
         for (index, input) in inputs.enumerated() {
             let reader = try LiveInput.Reader(name: "vt-input-\(index)", options: input.options, open: input.open)
             readers[index] = reader
-            let interrupt: @Sendable () -> Void = { [weak reader] in
-                input.interrupt()
+            onStop { [weak reader] in
+                // First the signal, so that the end of a blocked read is not taken for a failure.
                 reader?.stop()
+                input.interrupt()
             }
-            let isStopped = shared.withLock { shared in
-                shared.interrupts.append(interrupt)
-                return shared.isStopped
-            }
-            if isStopped { interrupt() }
         }
-        await withTaskGroup(of: Void.self) { group in
-            for (index, reader) in readers {
-                group.addTask { await self.consume(reader, index) }
+        await withTaskCancellationHandler {
+            await withTaskGroup(of: Void.self) { group in
+                for (index, reader) in readers { group.addTask { await self.consume(reader, index) } }
+                group.addTask { await self.watch() }
+                await group.waitForAll()
             }
-            group.addTask { await self.fillGaps() }
-            // The first inputs to end are not the end: the task for gaps ends last.
-            await group.waitForAll()
+        } onCancel: {
+            stop()
         }
         return try await finish()
     }
@@ -212,7 +244,8 @@ public actor LiveSession {
     }
 
     private func fail(_ error: MediaError) {
-        guard failure == nil else { return }
+        // What is stopped may report how.
+        guard failure == nil, !shared.withLock({ $0.isStopped }) else { return }
         failure = error
         stop()
     }
@@ -225,13 +258,17 @@ public actor LiveSession {
                 $0.status.inputs[index].contents = contents
                 $0.status.inputs[index].error = nil
             }
-            if pictureInputs.isEmpty { try await prepare() }
+            if pictureInputs.isEmpty { try await prepare(nil) }
         case .item(.picture(let picture)):
-            note(picture, index)
-            lastPictureOfInput = picture.time
-            guard shared.withLock({ $0.active == index }) else { return }
+            let isActive = shared.withLock { shared in
+                shared.status.inputs[index].pictures += 1
+                shared.status.inputs[index].lostByDevice += picture.lostBefore
+                return shared.active == index
+            }
+            guard isActive else { return }
+            latestArrival = MonotonicClock.now
             try await prepare(picture)
-            try await append(picture)
+            try await append(picture, of: index)
         case .item(.sound(let buffer)):
             guard isSound(index) else { return }
             shared.withLock { $0.meter.append(buffer) }
@@ -241,14 +278,9 @@ public actor LiveSession {
                 $0.status.inputs[index].error = error
                 $0.status.inputs[index].losses += 1
             }
-        case .failed(let error): throw error
-        }
-    }
-
-    private func note(_ picture: CapturedPicture, _ index: Int) {
-        shared.withLock {
-            $0.status.inputs[index].pictures += 1
-            $0.status.inputs[index].lostByDevice += picture.lostBefore
+        case .failed(let error):
+            shared.withLock { $0.status.inputs[index].error = error }
+            throw error
         }
     }
 
@@ -257,167 +289,20 @@ public actor LiveSession {
         soundInput == nil ? shared.withLock { $0.active == index } : index == pictureInputs.count
     }
 
-    // MARK: - The writer
-
-    /// Makes the writer, as soon as there are a picture and the format of the sound.
-    private func prepare(_ picture: CapturedPicture? = nil) async throws(MediaError) {
-        guard writer == nil, !isPreparing, failure == nil else { return }
-        let sound = soundInput == nil ? contents[shared.withLock { $0.active }] : contents[pictureInputs.count]
-        guard soundInput == nil || sound != nil, !pictureInputs.isEmpty || sound != nil else { return }
-        isPreparing = true
-        defer { isPreparing = false }
-        let writer = try await makeWriter()
-        var video: VideoInput?
-        if let picture {
-            let active = shared.withLock { $0.active }
-            let configuration = settings.configuration(
-                for: contents[active] ?? LiveContents(),
-                first: picture.buffer
-            )
-            var options = settings.session
-            options.realTime = pictureInputs[active].isPatient ? nil : RealTimeMode()
-            video = try await writer.addVideo(configuration, session: options)
-            bitRate = configuration.rateControl.bitsPerSecond
-            let configured = bitRate
-            let encoder = video?.session.encoder
-            shared.withLock {
-                $0.status.encoder = encoder
-                $0.configuredBitRate = configured
-            }
-        }
-        var audio: AudioInput?
-        if let format = sound?.sound { audio = try await writer.addAudio(settings.audio, format: format) }
-        if let picture {
-            let start = pauses.place(picture.time) ?? picture.time
-            try await writer.startSession(.at(start))
-            end = settings.duration.map { start + $0 }
-            if let end { try await writer.endSession(at: end) }
-        } else {
-            try await writer.startSession(.first)
-        }
-        (self.writer, self.video, self.audio) = (writer, video, audio)
-        shared.withLock { if $0.status.phase == .starting { $0.status.phase = .running } }
-    }
-
-    private func append(_ picture: CapturedPicture) async throws(MediaError) {
-        guard let video, let time = pauses.place(picture.time) else { return }
-        // After a change of inputs, a picture may be earlier than the last one.
-        if let latestPicture, time <= latestPicture.time { return }
-        latestPicture = (picture.buffer, time)
-        if let end, time >= end { stop() }
-        let isKeyFrame = shared.withLock { shared in
-            defer { shared.isKeyFrameWanted = false }
-            return shared.isKeyFrameWanted
-        }
-        let disposition = try await video.append(
-            picture.buffer,
-            at: time,
-            options: FrameOptions(forceKeyFrame: isKeyFrame)
-        )
-        if isKeyFrame, disposition == .dropped { requestKeyFrame() }
-        await note(video.session)
-    }
-
-    /// Takes over what the encoder and the file tell. Pictures may be dropped after they were taken to wait.
-    private func note(_ session: CompressionSession) async {
-        let statistics = await session.statistics
-        let duration = writer?.recordedDuration ?? .zero
-        let (files, temporaryPath) = (writer?.files ?? [], writer?.temporaryPath)
-        shared.withLock { shared in
-            shared.status.lostByEncoder = statistics.droppedFrames
-            shared.status.encodedPictures = statistics.acceptedFrames
-            shared.status.duration = duration
-            (shared.status.files, shared.status.temporaryPath) = (files, temporaryPath)
-        }
-    }
-
-    private func append(_ buffer: AudioBuffer) async throws(MediaError) {
-        guard let audio else { return }
-        var buffer = buffer
-        if buffer.presentationTime.isValid {
-            guard let time = pauses.place(buffer.presentationTime) else { return }
-            buffer.presentationTime = time
-        }
-        if buffer.presentationTime.isValid {
-            soundEnd = buffer.presentationTime + buffer.duration
-            if video == nil, end == nil, let duration = settings.duration {
-                let limit = buffer.presentationTime + duration
-                end = limit
-                try await writer?.endSession(at: limit)
-            }
-            if video == nil, let end, let soundEnd, soundEnd >= end { stop() }
-        }
-        try await audio.append(buffer)
-        if video == nil, let duration = writer?.recordedDuration { shared.withLock { $0.status.duration = duration } }
-    }
-
-    // MARK: - Absent inputs
-
-    /// Repeats pictures, and makes silence, while inputs deliver nothing, so that receivers get a continuous stream.
-    private func fillGaps() async {
-        guard case .slate = settings.absence else { return }
-        while !shared.withLock({ $0.isStopped }) {
-            try? await Task.sleep(for: .milliseconds(100))
-            do throws(MediaError) {
-                try await fillGap(at: MonotonicClock.now)
-            } catch {
-                fail(error)
-            }
-        }
-    }
-
-    /// How long pictures and sound may be late before they are replaced.
-    private static let patience = MediaTime(value: 4, timescale: 10)
-    /// How far behind the present silence ends, so that late sound still has its place.
-    private static let silenceLead = MediaTime(value: 2, timescale: 10)
-    /// How long the last picture is shown before the slate.
-    private static let slatePatience = MediaTime(value: 3, timescale: 1)
-
-    private var lastPictureOfInput: MediaTime?
-    private var slate: PixelBuffer?
-
-    private func fillGap(at now: MediaTime) async throws(MediaError) {
-        guard !pauses.isPaused, let time = pauses.place(now), writer != nil else { return }
-        if let latestPicture, time - latestPicture.time > Self.patience, failure == nil {
-            let absent = now - (lastPictureOfInput ?? now)
-            let picture =
-                absent > Self.slatePatience ? try slatePicture(like: latestPicture.buffer) : latestPicture.buffer
-            shared.withLock { $0.status.repeatedPictures += 1 }
-            try await append(CapturedPicture(picture, time: now))
-        }
-        if let end = soundEnd, time - end > Self.patience, let format = soundFormat {
-            let missing = (time - end - Self.silenceLead).converted(to: Int32(clamping: format.sampleRate)).value
-            let silence = AudioBuffer(format: format, frameCount: Int(missing), presentationTime: end)
-            soundEnd = end + silence.duration
-            try await audio?.append(silence)
-        }
-    }
-
-    private var soundFormat: AudioFormat? {
-        (soundInput == nil ? contents[shared.withLock { $0.active }] : contents[pictureInputs.count])?.sound
-    }
-
-    private func slatePicture(like picture: PixelBuffer) throws(MediaError) -> PixelBuffer {
-        if case .slate(let given?) = settings.absence { return given }
-        if let slate { return slate }
-        let made = try PixelBuffer.slate(width: picture.width & ~1, height: picture.height & ~1)
-        slate = made
-        return made
+    /// What is known of the input whose sound is used.
+    var soundContents: LiveContents? {
+        soundInput == nil ? contents[shared.withLock { $0.active }] : contents[pictureInputs.count]
     }
 
     // MARK: - The end
 
     private func finish() async throws(MediaError) -> AssetWriter.Summary {
-        for reader in readers.values { reader.stop() }
-        guard let writer else {
+        guard let work else {
             throw failure ?? MediaError(.cancelled, "the session ended before the first picture")
         }
-        if let failure {
-            await writer.cancel()
-            throw failure
-        }
-        let summary = try await writer.finish()
-        if let video { await note(video.session) }
+        let summary = try await work.writer.finish()
+        if let video = work.video { await note(video.session) }
+        shared.withLock { $0.status.failure = failure }
         return summary
     }
 }

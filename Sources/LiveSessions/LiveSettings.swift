@@ -57,6 +57,33 @@ public enum AbsentPictures: Sendable {
 }
 
 extension LiveSettings {
+    /// Checks the ranges of what the encoders do not check themselves.
+    ///
+    /// - Throws: `invalidArgument`.
+    func validate() throws(MediaError) {
+        let dimensions = 2...PixelBuffer.maximumDimension
+        if let size, !dimensions.contains(size.width) || !dimensions.contains(size.height) {
+            throw Self.outOfRange("size of the pictures", "\(size.width)x\(size.height)", "2x2 to 32768x32768")
+        }
+        if let bitRate, !RateControl.allowedBitRates.contains(bitRate) {
+            let allowed = RateControl.allowedBitRates
+            throw Self.outOfRange(
+                "bitrate",
+                "\(bitRate) bit/s",
+                "\(allowed.lowerBound) to \(allowed.upperBound) bit/s"
+            )
+        }
+        if let peak, !(1...10).contains(peak) { throw Self.outOfRange("peak", "\(peak)", "1 to 10") }
+        if let frameRate, !frameRate.isPositive { throw Self.outOfRange("frame rate", "\(frameRate)", "above 0") }
+        if let duration, !duration.isValid || duration <= .zero {
+            throw Self.outOfRange("duration", duration.isValid ? "\(duration.seconds) s" : "\(duration)", "above 0 s")
+        }
+    }
+
+    private static func outOfRange(_ name: String, _ given: String, _ allowed: String) -> MediaError {
+        MediaError(.invalidArgument, "the \(name) is out of range", given: given, allowed: allowed)
+    }
+
     /// The configuration of the encoder for what an input delivers.
     func configuration(for contents: LiveContents, first: PixelBuffer) -> EncoderConfiguration {
         var configuration = video
@@ -68,8 +95,8 @@ extension LiveSettings {
         configuration.frameRate = rate ?? Rational(30)
         if configuration.rateControl.bitsPerSecond != nil {
             let samples = Double(configuration.width * configuration.height) * configuration.frameRate.doubleValue
-            let rate = bitRate ?? max(Int(samples * Self.bitsPerSample), 100_000)
-            let limit = peak.map { PeakBitRate.limit(Int(Double(rate) * min(max($0, 1), 10)), window: 1) }
+            let rate = bitRate ?? max(Int(min(samples * Self.bitsPerSample, 1e9)), 100_000)
+            let limit = peak.map { PeakBitRate.limit(Int(Double(rate) * $0), window: 1) }
             configuration.rateControl = .averageBitRate(rate, peak: limit ?? .automatic)
         }
         if configuration.color == nil, first.format == .bgra { configuration.color = .screen }

@@ -34,6 +34,8 @@ public struct LiveStatus: Sendable {
         public var lostByDevice = 0
         /// The number of pictures that nobody took in time.
         public var lostByReader = 0
+        /// The number of pictures that came too late, after one that was repeated in their place.
+        public var late = 0
         /// The number of times that it was gone.
         public var losses = 0
 
@@ -55,8 +57,8 @@ public struct LiveStatus: Sendable {
     public var repeatedPictures = 0
     /// How much was written or sent.
     public var duration = MediaTime.zero
-    /// The loudest sample of each channel since the last status, in dBFS; empty without sound.
-    public var levels: [Double] = []
+    /// Why an input has ended the session, at its end; `nil` if it was stopped.
+    public var failure: MediaError?
     /// The files that are complete.
     public var files: [AssetWriter.File] = []
     /// The path at which the recording is until it is complete.

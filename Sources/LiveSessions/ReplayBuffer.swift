@@ -7,7 +7,8 @@ internal import Synchronization
 
 /// The last seconds of a session, coded and in memory, which can be saved at any time.
 ///
-/// It begins at a key frame, so that it holds up to one group of pictures more than its length.
+/// It begins at a key frame, so that it holds up to one group of pictures more than its length. If pictures stop, as those
+/// of a screen on which nothing changes, the last group begins it instead, hardly noticeably.
 public final class ReplayBuffer: Sendable {
     /// A saved part of a session.
     public struct Saved: Sendable, Hashable {
@@ -17,39 +18,14 @@ public final class ReplayBuffer: Sendable {
         public var duration: MediaTime
     }
 
-    /// A picture or a packet of another track.
-    fileprivate enum Unit: Sendable {
-        case picture(SampleBuffer)
-        case packet(MediaPacket)
-
-        var time: MediaTime {
-            switch self {
-            case .picture(let sample): sample.presentationTime
-            case .packet(let packet): packet.presentationTime
-            }
-        }
-
-        var byteCount: Int {
-            switch self {
-            case .picture(let sample): sample.data.count
-            case .packet(let packet): packet.byteCount
-            }
-        }
-
-        var isKeyFrame: Bool { if case .picture(let sample) = self { sample.isKeyFrame } else { false } }
-    }
-
     fileprivate struct State {
         var tracks: [MediaTrack] = []
-        var hasVideo = true
-        var units: [Unit] = []
-        var end = MediaTime.zero
-        var byteCount = 0
+        var units: ReplayUnits<SampleBuffer, MediaPacket>
     }
 
     /// The length.
     public let length: MediaTime
-    fileprivate let state = Mutex(State())
+    fileprivate let state: Mutex<State>
 
     /// The allowed lengths in seconds.
     public static let allowedLengths = 1.0...3600.0
@@ -67,10 +43,11 @@ public final class ReplayBuffer: Sendable {
             )
         }
         self.length = length
+        state = Mutex(State(units: ReplayUnits(length: length)))
     }
 
     /// The number of coded bytes in memory.
-    public var byteCount: Int { state.withLock { $0.byteCount } }
+    public var byteCount: Int { state.withLock { $0.units.byteCount } }
 
     /// Writes what the buffer holds into a file. The session continues meanwhile. It blocks while it writes.
     ///
@@ -79,32 +56,28 @@ public final class ReplayBuffer: Sendable {
     ///   - options: The options of the file.
     /// - Throws: `invalidState` if there is no picture yet; as `MediaSink`.
     public func save(to path: String, options: MediaSink.Options = .init()) throws(MediaError) -> Saved {
-        let (tracks, hasVideo, units) = state.withLock { ($0.tracks, $0.hasVideo, $0.units) }
-        guard let first = units.first(where: { $0.isKeyFrame || !hasVideo }) else {
+        let (tracks, units) = state.withLock { ($0.tracks, $0.units) }
+        guard let written = units.written() else {
             throw MediaError(.invalidState, "the replay has no picture yet")
         }
         var options = options
-        options.hasVideo = hasVideo
-        let start = first.time
+        options.hasVideo = units.hasVideo
         let sink = try MediaSink(path: path, options: options)
         do throws(MediaError) {
             for track in tracks { _ = try sink.addTrack(track) }
-            for unit in units where unit.time >= start { try Self.write(unit, start, to: sink) }
+            for unit in written {
+                switch unit {
+                case .picture(var sample, let presentationTime, let decodeTime):
+                    (sample.presentationTime, sample.decodeTime) = (presentationTime, decodeTime)
+                    try sink.write(sample)
+                case .packet(let packet, let shift): try sink.write(packet.moved(by: shift))
+                }
+            }
             let summary = try sink.finish()
             return Saved(path: path, duration: summary.duration)
         } catch {
             sink.abort()
             throw error
-        }
-    }
-
-    private static func write(_ unit: Unit, _ start: MediaTime, to sink: MediaSink) throws(MediaError) {
-        switch unit {
-        case .picture(var sample):
-            sample.presentationTime = sample.presentationTime - start
-            sample.decodeTime = sample.decodeTime - start
-            try sink.write(sample)
-        case .packet(let packet): try sink.write(packet.moved(by: .zero - start))
         }
     }
 }
@@ -120,7 +93,7 @@ final class ReplaySink: OutputSink {
     var takesAudio: Bool { true }
     var temporaryPath: String? { nil }
 
-    func omitVideo() throws(MediaError) { buffer.state.withLock { $0.hasVideo = false } }
+    func omitVideo() throws(MediaError) { buffer.state.withLock { $0.units.hasVideo = false } }
 
     func addTrack(_ track: MediaTrack) throws(MediaError) -> MediaSink.Acceptance {
         buffer.state.withLock { $0.tracks.append(track) }
@@ -140,32 +113,31 @@ final class ReplaySink: OutputSink {
     func write(_ sample: SampleBuffer) throws(MediaError) {
         guard !sample.isDropped else { return }
         count += 1
-        add(.picture(sample), end: sample.presentationTime)
+        byteCount += Int64(sample.data.count)
+        buffer.state.withLock {
+            $0.units.add(
+                .init(
+                    content: sample,
+                    presentationTime: sample.presentationTime,
+                    decodeTime: sample.decodeTime,
+                    isKeyFrame: sample.isKeyFrame,
+                    byteCount: sample.data.count
+                )
+            )
+        }
     }
 
-    func write(_ packet: MediaPacket) throws(MediaError) { add(.packet(packet), end: packet.presentationTime) }
-
-    private func add(_ unit: ReplayBuffer.Unit, end: MediaTime) {
-        byteCount += Int64(unit.byteCount)
-        buffer.state.withLock { state in
-            state.units.append(unit)
-            state.byteCount += unit.byteCount
-            state.end = max(state.end, end)
-            let start = state.end - buffer.length
-            // The last key frame that is old enough begins the replay.
-            guard
-                let first = state.units.lastIndex(where: { $0.time <= start && ($0.isKeyFrame || !state.hasVideo) }),
-                first > 0
-            else { return }
-            state.byteCount -= state.units[..<first].reduce(0) { $0 + $1.byteCount }
-            state.units.removeFirst(first)
+    func write(_ packet: MediaPacket) throws(MediaError) {
+        byteCount += Int64(packet.byteCount)
+        buffer.state.withLock {
+            $0.units.add(.init(content: packet, time: packet.presentationTime, byteCount: packet.byteCount))
         }
     }
 
     func complete() throws(MediaError) {}
 
     func finish() throws(MediaError) -> MediaSink.Summary {
-        MediaSink.Summary(byteCount: byteCount, sampleCount: count, duration: buffer.state.withLock { $0.end })
+        MediaSink.Summary(byteCount: byteCount, sampleCount: count, duration: buffer.state.withLock { $0.units.end })
     }
 
     func abort() {}

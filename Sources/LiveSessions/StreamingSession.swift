@@ -76,17 +76,42 @@ public final class StreamingSession: Sendable {
     ///   - sound: The input of sound; `nil` for that of the files.
     ///   - destinations: Where the stream goes.
     ///   - settings: The settings of the encoders. `automatic` is a codec that every destination takes.
+    ///   - options: How the stream follows its links, and when outputs give up.
     /// - Throws: `invalidArgument` for an option out of range, or without an input or a destination; `unsupported` if a
     ///   destination does not carry the codecs.
-    public init(
+    public convenience init(
         pictures: [LiveInput],
         sound: LiveInput? = nil,
         to destinations: [LiveDestination],
         settings: LiveSettings,
         options: Options = Options()
     ) throws(MediaError) {
+        try self.init(
+            pictures: pictures,
+            sound: sound,
+            to: destinations,
+            others: [],
+            settings: settings,
+            options: options
+        )
+    }
+
+    /// Makes an output that is not one of a ``Streaming/LiveDestination``.
+    package typealias OutputMaker = (LiveOutput.Options) throws(MediaError) -> LiveOutput
+
+    /// Makes a session with other outputs as well.
+    ///
+    /// - Parameter others: Make the outputs, which take H.264, HEVC and AAC.
+    package init(
+        pictures: [LiveInput],
+        sound: LiveInput?,
+        to destinations: [LiveDestination],
+        others: [OutputMaker],
+        settings: LiveSettings,
+        options: Options
+    ) throws(MediaError) {
         try options.validate()
-        guard !destinations.isEmpty else {
+        guard !destinations.isEmpty || !others.isEmpty else {
             throw MediaError(.invalidArgument, "the stream has no destination", allowed: "one or more")
         }
         var settings = settings
@@ -108,7 +133,9 @@ public final class StreamingSession: Sendable {
         outputOptions.limits.silence = Int32(options.silence * 1000)
         outputOptions.queue.age = options.largestAge
         outputOptions.queue.oldest = options.largestAge * 4
-        let all = try destinations.map { (destination) throws(MediaError) in try destination.makeOutput(outputOptions) }
+        var all: [LiveOutput] = []
+        for destination in destinations { all.append(try destination.makeOutput(outputOptions)) }
+        for make in others { all.append(try make(outputOptions)) }
         let outputs = LiveFanOut.Outputs(all)
         self.outputs = outputs
         // A stream without peaks, which every link that carries its bitrate carries.
@@ -133,6 +160,9 @@ public final class StreamingSession: Sendable {
             ceiling: ceiling
         )
     }
+
+    /// Returns the loudest sample of each channel since the last call; see ``LiveSession/takeLevels()``.
+    public func takeLevels() -> [Double] { session.takeLevels() }
 
     /// Ends the session: what was captured so far is sent. Safe on any thread.
     public func stop() { session.stop() }
@@ -208,8 +238,7 @@ public final class StreamingSession: Sendable {
         let other = outputs.audioRate + Double(present) * 0.04
         let wanted = outputs.all.compactMap { $0.wantedBitRate(ceiling: ceiling, otherRate: other) }
         guard let target = wanted.min(), isWorth(target, present, ceiling) else { return }
-        state.withLock { $0.bitRate = target }
-        await session.update(bitRate: target)
+        if await session.update(bitRate: target) { state.withLock { $0.bitRate = target } }
     }
 
     /// Whether a change is large enough for the encoder; the ceiling always is.

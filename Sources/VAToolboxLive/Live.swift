@@ -84,3 +84,36 @@ protocol LiveJob: Sendable {
     /// Runs to its end.
     func run() async -> ExitStatus
 }
+
+extension LiveJob {
+    /// Does the work while keys are read, news are told, and the progress is shown.
+    ///
+    /// - Parameters:
+    ///   - onKey: Handles a key, on a thread of its own.
+    ///   - tell: Tells what is new: four times a second, whether or not progress is shown, and at the end.
+    ///   - progress: Returns the present progress.
+    ///   - work: The work.
+    /// - Throws: As `FileJob.watching`.
+    func attending<Result>(
+        onKey: @escaping @Sendable (Character) -> Void,
+        tell: @escaping @Sendable () -> Void,
+        progress: @escaping @Sendable () -> any RunProgress,
+        during work: () async throws(MediaError) -> Result
+    ) async throws(MediaError) -> Result {
+        let keys = Keys()
+        base.atExit { keys?.restore() }
+        keys?.start(onKey)
+        defer { keys?.restore() }
+        let telling = Task {
+            while !Task.isCancelled {
+                tell()
+                try? await Task.sleep(for: .milliseconds(250))
+            }
+        }
+        defer {
+            telling.cancel()
+            tell()
+        }
+        return try await base.watching(progress, during: work)
+    }
+}

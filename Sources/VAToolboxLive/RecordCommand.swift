@@ -79,7 +79,7 @@ struct RecordOutputArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "MP4 and MOV: what a crash or a power failure loses at most, 0.1 to 60 seconds (default: 1).",
+            "MP4 and MOV: what a crash or a power failure loses at most, 0.1 to 600 seconds (default: 1).",
             valueName: "seconds"
         )
     )
@@ -98,10 +98,10 @@ extension RecordOutputArguments {
         var sink = MediaSink.Options()
         sink.overwrite = overwrite
         if let replay {
-            for (name, isGiven) in [("--split-time", splitTime != nil), ("--split-size", splitSize != nil)]
-            where isGiven {
-                throw contradiction("--replay", name)
-            }
+            let others = [
+                ("--split-time", splitTime != nil), ("--split-size", splitSize != nil), ("--fragment", fragment != nil),
+            ]
+            if let other = others.first(where: \.1) { throw contradiction("--replay", other.0) }
             let seconds = try replay.value(of: "--replay").value
             let length = MediaTime(seconds: seconds, preferredTimescale: 1000)
             try MediaSink.validate(path: path(1), options: sink)

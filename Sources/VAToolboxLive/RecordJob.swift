@@ -18,9 +18,9 @@ final class RecordJob: LiveJob {
     private struct State {
         var session: LiveSession?
         var replay: (buffer: ReplayBuffer, options: MediaSink.Options)?
-        var saved: [ReplayBuffer.Saved] = []
-        /// The number of replays that were begun to be saved.
-        var count = 0
+        /// The replays that were begun to be saved; `nil` is one that could not be.
+        var saves: [Task<ReplayBuffer.Saved?, Never>] = []
+        var hasEnded = false
     }
 
     init(_ command: RecordCommand) {
@@ -37,21 +37,24 @@ final class RecordJob: LiveJob {
             let session = try makeSession()
             state.withLock { $0.session = session }
             base.begin { session.stop() }
-            let keys = Keys { [self] key in handle(key) }
-            defer { keys?.restore() }
             let teller = LiveTeller(console: base.console)
-            let summary = try await base.watching {
-                let status = session.status
-                teller.tell(status)
-                return RecordProgress(status: status)
+            let levels = SoundLevels { session.takeLevels() }
+            let summary = try await attending {
+                self.handle($0)
+            } tell: {
+                teller.tell(session.status)
+            } progress: {
+                RecordProgress(status: session.status, levels: levels)
             } during: { () async throws(MediaError) in
                 try await session.run()
             }
-            let (saved, replays) = state.withLock { ($0.saved, $0.replay != nil) }
+            let saved = await endSaving()
+            let isReplay = state.withLock { $0.replay != nil }
             return base.report(
-                RecordOutcome(summary: summary, session: session.status, saved: saved, isReplay: replays)
+                RecordOutcome(summary: summary, session: session.status, saved: saved, isReplay: isReplay)
             )
         } catch {
+            _ = await endSaving()
             return base.fail(error)
         }
     }
@@ -93,38 +96,57 @@ final class RecordJob: LiveJob {
         }
     }
 
-    private func togglePause() {
-        guard let session = state.withLock({ $0.session }) else { return }
-        if session.status.phase == .paused { session.resume() } else { session.pause() }
-    }
+    private func togglePause() { state.withLock { $0.session }?.togglePause() }
+
+    // MARK: - Replays
 
     private func saveReplay() {
-        let (replay, number) = state.withLock { state in
-            state.count += 1
-            return (state.replay, state.count)
+        let hasReplay = state.withLock { state in
+            guard let replay = state.replay else { return false }
+            if state.hasEnded { return true }
+            let path = command.output.path(state.saves.count + 1)
+            state.saves.append(Task { await save(replay.buffer, to: path, replay.options) })
+            return true
         }
-        guard let replay else { return base.console.note("there is no replay to save: record with --replay") }
-        let path = command.output.path(number)
+        if !hasReplay { base.console.note("there is no replay to save: record with --replay") }
+    }
+
+    private func save(
+        _ buffer: ReplayBuffer,
+        to path: String,
+        _ options: MediaSink.Options
+    ) async -> ReplayBuffer.Saved? {
         do throws(MediaError) {
-            try PlainThread.start(name: "vt-replay") { [self] in
-                do throws(MediaError) {
-                    let saved = try replay.buffer.save(to: path, options: replay.options)
-                    state.withLock { $0.saved.append(saved) }
-                    base.console.note("saved \(path), \(Readable.number(saved.duration.seconds, places: 1)) s")
-                } catch {
-                    base.console.warning("the replay is not saved: \(error.readable)")
-                }
+            let saved = try await PlainThread.result(name: "vt-replay") { () throws(MediaError) in
+                try buffer.save(to: path, options: options)
             }
+            base.console.note("saved \(path), \(Readable.number(saved.duration.seconds, places: 1)) s")
+            return saved
         } catch {
             base.console.warning("the replay is not saved: \(error.readable)")
+            return nil
         }
+    }
+
+    /// Waits for the replays that are being saved, and begins no more.
+    private func endSaving() async -> [ReplayBuffer.Saved] {
+        let saves = state.withLock { state in
+            state.hasEnded = true
+            return state.saves
+        }
+        var saved: [ReplayBuffer.Saved] = []
+        for save in saves {
+            if let file = await save.value { saved.append(file) }
+        }
+        return saved
     }
 }
 
 /// Tells on the console what happens to inputs.
 final class LiveTeller: Sendable {
     private let console: Console
-    private let told = Mutex<(losses: [Int], hasEncoder: Bool)>(([], false))
+    /// The losses of each input that were told.
+    private let told = Mutex<[Int]>([])
 
     init(console: Console) { self.console = console }
 
@@ -132,9 +154,9 @@ final class LiveTeller: Sendable {
     func tell(_ status: LiveStatus) {
         let news = told.withLock { told -> [String] in
             var news: [String] = []
-            if told.losses.count != status.inputs.count { told.losses = status.inputs.map { _ in 0 } }
-            for (index, input) in status.inputs.enumerated() where input.losses > told.losses[index] {
-                told.losses[index] = input.losses
+            if told.count != status.inputs.count { told = status.inputs.map { _ in 0 } }
+            for (index, input) in status.inputs.enumerated() where input.losses > told[index] {
+                told[index] = input.losses
                 news.append("\(input.name) is gone, and waited for: \(input.error?.readable ?? "it is back already")")
             }
             return news

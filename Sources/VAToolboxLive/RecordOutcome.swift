@@ -20,13 +20,14 @@ struct RecordOutcome: FileOutcome {
         summary.files.isEmpty ? summary.file.sampleCount : summary.files.reduce(0) { $0 + $1.summary.sampleCount }
     }
 
-    /// A recording that was ended by a signal is a success.
-    var status: ExitStatus { .done }
+    /// A recording that was ended by a signal is a success; one that a device has ended is not.
+    var status: ExitStatus { session.failure == nil ? .done : .failed }
 }
 
 extension RecordOutcome {
     var warnings: [String] {
-        summary.file.omissions + (session.lossText.map { ["pictures were \($0)"] } ?? [])
+        summary.file.omissions + (session.failureText.map { [$0] } ?? [])
+            + (session.lossText.map { ["pictures were \($0)"] } ?? [])
     }
 
     func summary(width: Int) -> String {
@@ -76,6 +77,7 @@ extension RecordOutcome {
         .object([
             "status": .string(status.name),
             "exitStatus": .integer(Int(status.rawValue)),
+            "failure": JSON(session.failure?.readable),
             "files": .array(
                 summary.files.map { file in
                     .object([

@@ -5,11 +5,13 @@ import Capture
 import CommandLineSupport
 import LiveSessions
 import MediaTypes
+import Synchronization
 import VAToolbox
 
 /// How far a recording is.
 struct RecordProgress: RunProgress {
     let status: LiveStatus
+    let levels: SoundLevels
 
     var hasBegun: Bool { status.encodedPictures > 0 || status.duration > .zero }
 
@@ -26,7 +28,7 @@ struct RecordProgress: RunProgress {
             }
         }
         if let losses = status.lossText { parts.append(losses) }
-        if !status.levels.isEmpty { parts.append(LevelBar.text(status.levels)) }
+        if let bar = LevelBar.text(levels.take(for: .line)) { parts.append(bar) }
         for input in status.inputs where input.error != nil { parts.append("\(input.name) is gone") }
         return String(parts.joined(separator: "  ").prefix(max(width, 0)))
     }
@@ -44,7 +46,9 @@ struct RecordProgress: RunProgress {
         [
             "phase": .string(status.phase.rawValue), "time": .number(status.duration.seconds),
             "frames": .integer(status.encodedPictures), "lost": status.lossDocument,
-            "levels": .array(status.levels.map { $0.isFinite ? .number(($0 * 10).rounded() / 10) : .null }),
+            "levels": .array(
+                levels.take(for: .document).map { $0.isFinite ? .number(($0 * 10).rounded() / 10) : .null }
+            ),
             "inputs": .array(status.inputs.map(\.document)),
             "encoder": status.encoder.map(\.identity.document) ?? .null,
         ]
@@ -52,6 +56,9 @@ struct RecordProgress: RunProgress {
 }
 
 extension LiveStatus {
+    /// Why the session has ended early; `nil` if it was stopped.
+    var failureText: String? { failure.map { "it ended early, with what there was until then: \($0.readable)" } }
+
     /// The pictures that are lost, with their reasons; `nil` if there are none.
     var lossText: String? {
         let device = inputs.reduce(0) { $0 + $1.lostByDevice }
@@ -90,15 +97,46 @@ extension LiveStatus.Input {
     }
 }
 
+/// The loudest samples for each of two displays, since its own last look.
+final class SoundLevels: Sendable {
+    /// A display of levels.
+    enum Display: CaseIterable {
+        /// The line for people.
+        case line
+        /// The document for programs.
+        case document
+    }
+
+    private let takeNew: @Sendable () -> [Double]
+    private let pending = Mutex<[Display: [Double]]>([:])
+
+    /// - Parameter takeNew: Returns the level of each channel since its last call, in dBFS.
+    init(_ takeNew: @escaping @Sendable () -> [Double]) { self.takeNew = takeNew }
+
+    /// Returns the level of each channel since the last call for this display, in dBFS; empty without sound.
+    func take(for display: Display) -> [Double] {
+        pending.withLock { pending in
+            let new = takeNew()
+            for display in Display.allCases { pending[display] = Self.louder(pending[display] ?? [], new) }
+            return pending.removeValue(forKey: display) ?? []
+        }
+    }
+
+    private static func louder(_ earlier: [Double], _ new: [Double]) -> [Double] {
+        if new.isEmpty { return earlier }
+        return earlier.count == new.count ? zip(earlier, new).map { max($0, $1) } : new
+    }
+}
+
 /// The level of sound as a bar of characters.
 enum LevelBar {
     private static let length = 12
     /// The level of an empty bar, in dBFS.
     private static let lowest = -60.0
 
-    /// The loudest channel, such as `[########----] -12 dB`.
-    static func text(_ levels: [Double]) -> String {
-        let level = levels.max() ?? -.infinity
+    /// The loudest channel, such as `[########----] -12 dB`; `nil` without sound.
+    static func text(_ levels: [Double]) -> String? {
+        guard let level = levels.max() else { return nil }
         let share = level.isFinite ? min(max(1 - level / lowest, 0), 1) : 0
         let count = Int((share * Double(length)).rounded())
         let bar = String(repeating: "#", count: count) + String(repeating: "-", count: length - count)

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import CommandLineSupport
+import LiveHLS
 import LiveSessions
 import MediaTypes
 import Streaming
@@ -10,13 +11,14 @@ import Streaming
 struct StreamCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "stream",
-        abstract: "Send devices, files or live URLs to RTMP, SRT, UDP and RTP receivers, from one encode.",
+        abstract: "Send devices, files or live URLs by RTMP, SRT, UDP, RTP and HLS, from one encode.",
         usage:
             "vatoolbox stream [<file> ...] [--video <device>] [--audio <device>] --to <url> [--to <url> ...] [options]",
         discussion: """
             Examples:
               vatoolbox stream film.mp4 --loop --to rtmp://server/live/key
               vatoolbox stream --video x11::0 --audio pulse:monitor --to srt://server:9000?latency=200 --to udp://239.1.1.1:5000
+              vatoolbox stream --video x11::0 --to hls:http://0.0.0.0:8080/
               VATOOLBOX_STREAM_KEY=secret vatoolbox stream --video v4l2 --to rtmps://server/live
 
             Files are played one after the other, at their own speed. Every output has its own connection, and connects again
@@ -48,7 +50,8 @@ struct StreamOutputArguments: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "A receiver: rtmp://, rtmps://, srt://, udp:// or rtp://. Repeat it for several receivers.",
+            "A receiver: rtmp://, rtmps://, srt://, udp:// or rtp://; HLS: hls:FOLDER, hls:http://HOST:PORT/ or "
+                + "hls:https://HOST:PORT/?cert=FILE&key=FILE. Repeat it for several receivers.",
             valueName: "url"
         )
     )
@@ -109,20 +112,34 @@ struct StreamOutputArguments: ParsableArguments, Sendable {
         return options
     }
 
+    /// Where a stream goes.
+    struct Receivers {
+        var destinations: [LiveDestination] = []
+        var hls: [HLSDestination] = []
+    }
+
     /// The receivers, with the secrets of the environment.
-    func destinations() throws(MediaError) -> [LiveDestination] {
+    ///
+    /// - Parameter keyFrameInterval: The largest distance of key frames.
+    func receivers(keyFrameInterval: MediaTime?) throws(MediaError) -> Receivers {
         guard !to.isEmpty else {
             throw MediaError(.invalidArgument, "the stream has no receiver", allowed: "--to URL, once or more")
         }
         let secrets = LiveSecrets(
-            streamKey: Environment.value("VATOOLBOX_STREAM_KEY"),
-            passphrase: Environment.value("VATOOLBOX_PASSPHRASE"),
-            streamID: Environment.value("VATOOLBOX_STREAM_ID")
+            streamKey: Environment.take("VATOOLBOX_STREAM_KEY"),
+            passphrase: Environment.take("VATOOLBOX_PASSPHRASE"),
+            streamID: Environment.take("VATOOLBOX_STREAM_ID")
         )
-        return try to.map { (text) throws(MediaError) in
-            var destination = try LiveDestination(text, secrets: secrets)
-            destination.authorities = caFile
-            return destination
+        var receivers = Receivers()
+        for text in to {
+            if HLSAddress.isOne(text) {
+                receivers.hls.append(try HLSDestination(HLSAddress(text), keyFrameInterval: keyFrameInterval))
+            } else {
+                var destination = try LiveDestination(text, secrets: secrets)
+                destination.authorities = caFile
+                receivers.destinations.append(destination)
+            }
         }
+        return receivers
     }
 }

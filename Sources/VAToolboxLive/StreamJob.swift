@@ -2,6 +2,7 @@
 
 import AssetWriting
 import CommandLineSupport
+import LiveHLS
 import LiveSessions
 import MediaTypes
 import Streaming
@@ -26,24 +27,18 @@ final class StreamJob: LiveJob {
             let session = try makeSession()
             self.session.withLock { $0 = session }
             base.begin { session.stop() }
-            let keys = Keys { [self] key in handle(key) }
-            defer { keys?.restore() }
             let teller = StreamTeller(console: base.console)
-            let telling = Task {
-                while !Task.isCancelled {
-                    teller.tell(session.status)
-                    try? await Task.sleep(for: .milliseconds(250))
-                }
-            }
-            defer { telling.cancel() }
-            let summary = try await base.watching {
-                StreamProgress(status: session.status)
+            let levels = SoundLevels { session.takeLevels() }
+            let summary = try await attending {
+                self.handle($0)
+            } tell: {
+                teller.tell(session.status)
+            } progress: {
+                StreamProgress(status: session.status, levels: levels)
             } during: { () async throws(MediaError) in
                 try await session.run()
             }
-            let status = session.status
-            teller.tell(status)
-            return base.report(StreamOutcome(summary: summary, session: status))
+            return base.report(StreamOutcome(summary: summary, session: session.status))
         } catch {
             return base.fail(error)
         }
@@ -68,10 +63,14 @@ final class StreamJob: LiveJob {
             )
         }
         if pictures.allSatisfy({ !$0.isPatient }) { settings.absence = .slate(nil) }
+        let receivers = try command.output.receivers(keyFrameInterval: settings.video.keyFrameInterval.duration)
+        var others: [StreamingSession.OutputMaker] = []
+        for destination in receivers.hls { others.append(destination.makeOutput) }
         return try StreamingSession(
             pictures: pictures,
             sound: sound,
-            to: try command.output.destinations(),
+            to: receivers.destinations,
+            others: others,
             settings: settings,
             options: try command.output.options()
         )

@@ -13,15 +13,16 @@ struct StreamOutcome: FileOutcome {
     let summary: AssetWriter.Summary
     let session: StreamingSession.Status
 
-    /// A stream that was ended by a signal is a success.
-    var status: ExitStatus { .done }
+    /// A stream that was ended by a signal is a success; one that a device has ended is not.
+    var status: ExitStatus { session.session.failure == nil ? .done : .failed }
 
     var warnings: [String] {
         let failed = session.outputs.compactMap { output -> String? in
             guard case .failed(let error) = output.state else { return nil }
             return "\(output.address) gave up: \(error.readable)"
         }
-        return failed + (session.session.lossText.map { ["pictures were \($0)"] } ?? [])
+        return failed + (session.session.failureText.map { [$0] } ?? [])
+            + (session.session.lossText.map { ["pictures were \($0)"] } ?? [])
     }
 
     func summary(width: Int) -> String {
@@ -44,6 +45,7 @@ struct StreamOutcome: FileOutcome {
         var members: JSON.KeyValuePairs = [
             "status": .string(status.name),
             "exitStatus": .integer(Int(status.rawValue)),
+            "failure": JSON(session.session.failure?.readable),
             "encodedFrames": .integer(summary.file.sampleCount),
             "duration": .number(summary.file.duration.seconds),
         ]

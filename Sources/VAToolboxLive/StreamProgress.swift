@@ -9,6 +9,8 @@ import VAToolbox
 /// How a stream is doing.
 struct StreamProgress: RunProgress {
     let status: StreamingSession.Status
+    /// The levels for the line; `nil` for none.
+    var levels: SoundLevels?
 
     var hasBegun: Bool { status.outputs.contains { $0.sentPictures > 0 || $0.sentAudio > 0 } }
 
@@ -17,7 +19,7 @@ struct StreamProgress: RunProgress {
         if let rate = status.bitRate { parts.append(Readable.bitRate(Double(rate))) }
         for output in status.outputs { parts.append(Self.text(output)) }
         if let losses = status.session.lossText { parts.append(losses) }
-        if !status.session.levels.isEmpty { parts.append(LevelBar.text(status.session.levels)) }
+        if let levels, let bar = LevelBar.text(levels.take(for: .line)) { parts.append(bar) }
         return String(parts.joined(separator: "  ").prefix(max(width, 0)))
     }
 

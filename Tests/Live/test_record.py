@@ -2,7 +2,9 @@
 """vatoolbox record, with the test chart and the test tone."""
 
 import os
+import pty
 import signal
+import termios
 import unittest
 
 import rig
@@ -146,6 +148,106 @@ class Record(unittest.TestCase):
                     "--duration", "4").result()
         offsets = rig.offsets(self.folder / "out.mp4")
         self.assertLess(max(abs(offset + 0.0167) for offset in offsets), 0.05, offsets)
+
+
+class Shell(rig.Terminal):
+    """A shell in a terminal of its own: the terminal outlives the commands that the shell runs."""
+
+    def __init__(self, test, *command):
+        self.shown = b""
+        self.process, self.leader = pty.fork()
+        if self.process == 0:
+            os.execvpe(command[0], list(map(str, command)), {**os.environ, "TERM": "dumb", "PS1": "ready> "})
+        test.addCleanup(self.close)
+
+    def local_flags(self):
+        return termios.tcgetattr(self.leader)[3] & (termios.ECHO | termios.ICANON)
+
+
+class Terminals(unittest.TestCase):
+    """Keys, and what is left of the terminal."""
+
+    ALL = termios.ECHO | termios.ICANON
+
+    def setUp(self):
+        self.folder = rig.Folder(self)
+        self.command = [rig.PROGRAMS / "vatoolbox", "record", "--video", CHART, "--preset", "ultrafast"]
+
+    def test_replays_that_are_being_saved_at_the_end_are_whole(self):
+        terminal = rig.Terminal(self, *self.command[1:], "--audio", "test", "--replay", "60", "--key-interval", "0.5",
+                                "-o", self.folder / "replay-{number}.mp4")
+        terminal.wait_for("recording")
+        for _ in range(12):
+            terminal.wait_for("fps")
+        terminal.press("s" * 20 + "q")
+        status, shown = terminal.result()
+        self.assertEqual(status, 0, shown)
+        names = [f"replay-{number:03}.mp4" for number in range(1, 21)]
+        self.assertEqual(sorted(os.listdir(self.folder.path)), names)
+        for name in names:
+            self.assertEqual(rig.decode_errors(self.folder / name), "")
+            self.assertIn(name, shown)
+        self.assertGreater(float(rig.probe(self.folder / names[-1])["format"]["duration"]), 2)
+
+    def test_two_interrupts_leave_a_terminal_with_echo(self):
+        # The shell reads a line after it, so that the terminal stays open.
+        script = 'trap : INT; "$@"; echo "status $?"; read line'
+        # An encoder that is still busy when the second interrupt comes.
+        shell = Shell(self, "sh", "-c", script, "sh", self.command[0], "record", "--video", "test,size=3840x2160,rate=30",
+                      "--codec", "hevc", "--preset", "placebo", "--b-frames", "auto", "-o", self.folder / "out.mp4")
+        shell.wait_for("recording")
+        rig.wait_until(lambda: shell.local_flags() == 0, "single keys")
+        shell.press("\x03")
+        shell.wait_for("interrupted")
+        shell.press("\x03")
+        shell.wait_for("status 130")
+        self.assertEqual(shell.local_flags(), self.ALL)
+        self.assertEqual(os.listdir(self.folder.path), [])
+
+    def test_a_recording_in_the_background_leaves_the_terminal_alone(self):
+        shell = Shell(self, "bash", "--norc", "--noediting", "-i")
+        shell.wait_for("ready> ")
+        shell.press(" ".join(map(str, [*self.command, "-o", self.folder / "out.mp4"])) + "\n")
+        shell.wait_for("recording")
+        rig.wait_until(lambda: shell.local_flags() == 0, "single keys")
+        shell.press("\x1a")
+        shell.wait_for("ready> ")
+        shell.press("bg\n")
+        shell.wait_for("recording")
+        shell.press("echo $((40 + 2))\n")
+        shell.wait_for("42")
+        for _ in range(4):
+            shell.wait_for("recording")
+        self.assertEqual(shell.local_flags(), self.ALL)
+        shell.press("fg\n")
+        rig.wait_until(lambda: shell.local_flags() == 0, "single keys again")
+        shell.press("p")
+        shell.wait_for("paused")
+        shell.press("\x1a")
+        shell.wait_for("ready> ")
+        shell.press("bg; kill %1; wait %1; echo status $?\n")
+        shell.wait_for("status 0")
+        self.assertEqual(shell.local_flags(), self.ALL)
+        self.assertEqual(rig.decode_errors(self.folder / "out.mp4"), "")
+
+
+class Warnings(unittest.TestCase):
+    def test_a_loss_is_told_without_a_terminal(self):
+        folder = rig.Folder(self)
+        for index, more in enumerate([[], ["--json"]]):
+            with self.subTest(more=more):
+                screen = rig.Screen(self)
+                name = f"out-{index}.mkv"
+                with open(folder / f"log-{index}", "w", encoding="utf-8") as log:
+                    program = rig.Program(self, rig.PROGRAMS / "vatoolbox", "record", "--video", f"x11:{screen.name}",
+                                          "--preset", "ultrafast", "-o", folder / name, *more, stderr=log)
+                rig.wait_until(lambda: any(name in file and not file.startswith("log") for file in os.listdir(folder.path)),
+                               "the recording")
+                screen.kill()
+                rig.wait_until(lambda: "is gone" in (folder / f"log-{index}").read_text(), "the warning")
+                program.process.send_signal(signal.SIGINT)
+                self.assertEqual(program.process.wait(rig.PATIENCE), 0)
+                self.assertEqual((folder / f"log-{index}").read_text().count("is gone"), 1)
 
 
 class Refusals(unittest.TestCase):

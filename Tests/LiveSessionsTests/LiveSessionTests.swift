@@ -4,13 +4,15 @@ import AssetWriting
 import AudioCoding
 import Capture
 import Foundation
-import LiveSessions
+import Glibc
 import MediaIO
 import MediaTypes
 import Synchronization
 import TestSupport
 import Testing
 import VAToolbox
+
+@testable import LiveSessions
 
 /// Sessions whose devices the test controls.
 @Suite(.timeLimit(.minutes(10))) struct LiveSessionTests {
@@ -146,13 +148,109 @@ import VAToolbox
             throw MediaError(.inputOutput, "the device is broken")
         }
         let session = try LiveSession(
-            pictures: [Camera().input("camera", level: 100), broken],
+            pictures: [broken],
             settings: settings,
             path: folder + "/out.mkv"
         )
         let error = await #expect(throws: MediaError.self) { try await session.run() }
         #expect(error?.message == "the device is broken")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+    }
+
+    /// What was recorded until then is kept.
+    @Test func aDeviceThatFailsForGoodCompletesTheFile() async throws {
+        let folder = try folder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let camera = Camera()
+        let isBroken = Mutex(false)
+        var failing = camera.input("camera", level: 100)
+        let open = failing.open
+        failing.open = { stop throws(MediaError) in
+            let (contents, next) = try open(stop)
+            return (
+                contents,
+                { () throws(MediaError) in
+                    if isBroken.withLock({ $0 }) { throw MediaError(.inputOutput, "the device is broken") }
+                    return try next()
+                }
+            )
+        }
+        let session = try LiveSession(pictures: [failing], settings: settings, path: folder + "/out.mp4")
+        let running = Task { try await session.run() }
+        #expect(await Patience.wait { session.status.encodedPictures >= 10 })
+        isBroken.withLock { $0 = true }
+        let summary = try await running.value
+        #expect(session.status.failure?.message == "the device is broken")
+        #expect(session.status.inputs[0].error?.message == "the device is broken")
+        #expect(try levels(folder + "/out.mp4").count == summary.file.sampleCount)
+    }
+
+    @Test func cancellingTheTaskStopsTheSession() async throws {
+        let folder = try folder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var settings = settings
+        settings.absence = .slate(nil)
+        let session = try LiveSession(
+            pictures: [Camera().input("camera", level: 100)],
+            settings: settings,
+            path: folder + "/out.mp4"
+        )
+        let running = Task { try await session.run() }
+        #expect(await Patience.wait { session.status.encodedPictures >= 10 })
+        running.cancel()
+        let summary = try await running.value
+        #expect(try levels(folder + "/out.mp4").count == summary.file.sampleCount)
+        await #expect(throws: MediaError.self) { try await session.run() }
+    }
+
+    /// The reader of a pipe may never come.
+    @Test func stoppingEndsTheWaitForAnOutput() async throws {
+        let folder = try folder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(mkfifo(folder + "/out.ts", 0o600) == 0)
+        let session = try LiveSession(
+            pictures: [Camera().input("camera", level: 100)],
+            settings: settings,
+            path: folder + "/out.ts"
+        )
+        let running = Task { try await session.run() }
+        #expect(await Patience.wait { session.status.inputs[0].pictures >= 1 })
+        session.stop()
+        let error = await #expect(throws: MediaError.self) { try await running.value }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test func pausingTwiceAtOnceIsNoPause() throws {
+        let session = try LiveSession(
+            pictures: [Camera().input("camera", level: 100)],
+            settings: settings,
+            path: "/nonexistent/out.mp4"
+        )
+        let now = MonotonicClock.now
+        session.togglePause()
+        session.togglePause()
+        session.pause()
+        session.resume()
+        #expect(session.place(now) == now)
+        #expect(session.place(MonotonicClock.now) != nil)
+    }
+
+    @Test func settingsOutOfRangeAreRefused() throws {
+        func check(_ change: (inout LiveSettings) -> Void) {
+            var settings = settings
+            change(&settings)
+            let error = #expect(throws: MediaError.self) {
+                try LiveSession(pictures: [Camera().input("camera", level: 0)], settings: settings, path: "/x/out.mp4")
+            }
+            #expect(error?.code == .invalidArgument)
+        }
+        check { $0.peak = .nan }
+        check { $0.peak = 0.5 }
+        check { $0.bitRate = .max }
+        check { $0.size = PictureSize(width: .max, height: 2) }
+        check { $0.frameRate = Rational(0) }
+        check { $0.duration = .zero }
+        check { $0.duration = .invalid }
     }
 
     @Test func endingBeforeTheFirstPictureLeavesNothing() async throws {
@@ -245,6 +343,9 @@ private final class DriftingTone: SoundDevice, @unchecked Sendable {
     private var position: Int64 = 0
     private var random = SplitMix(1)
 
+    /// The first beep, in the future, so that the session does not think itself over.
+    private let base = MonotonicClock.now.seconds.rounded(.up)
+
     init(drift: Double) { rate = 48000 * (1 + drift / 1e6) }
 
     func read() throws(MediaError) -> CapturedSound {
@@ -260,7 +361,7 @@ private final class DriftingTone: SoundDevice, @unchecked Sendable {
         position += 480
         // Buffers arrive late by up to 5 ms.
         let late = Double(random.below(5000)) / 1e6
-        let arrival = 1000 + Double(position) / rate + late
+        let arrival = base + Double(position) / rate + late
         return CapturedSound(buffer, arrival: MediaTime(seconds: arrival, preferredTimescale: 1_000_000_000))
     }
 }

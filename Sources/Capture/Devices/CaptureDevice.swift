@@ -5,7 +5,7 @@ public import MediaTypes
 
 /// A source of pictures: a camera, a screen, or a test chart.
 ///
-/// One thread opens, reads and releases a device. It opens the device with a ``StopSignal``, with which another thread
+/// One thread opens, reads and releases a device. It opens the device with a `StopSignal`, with which another thread
 /// ends every wait.
 public protocol PictureDevice: AnyObject {
     /// The pictures that the device delivers at present. A screen that changes its size, or a camera that negotiates

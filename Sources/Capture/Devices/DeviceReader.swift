@@ -45,6 +45,7 @@ public final class DeviceReader<Description: Sendable, Item: Sendable>: Sendable
     ///
     /// - Parameters:
     ///   - name: The name of the thread, at most 15 bytes.
+    ///   - options: What becomes of items that wait, and of a device that is gone.
     ///   - open: Opens the device.
     /// - Throws: `outOfMemory` if there is no thread or descriptor.
     public init(name: String, options: Options = .init(), open: @escaping Open) throws(MediaError) {
@@ -58,13 +59,14 @@ public final class DeviceReader<Description: Sendable, Item: Sendable>: Sendable
 
     deinit { stop() }
 
-    /// Waits for the next event, for one consumer; `nil` after ``stop()``, after a failure, and at the end of a file.
+    /// Waits for the next event, for one consumer; `nil` after the last event, which ``stop()``, a failure, or the end of a
+    /// file makes, and when the calling task is cancelled, which loses no event.
     public func next() async -> Event? { await work.channel.next() }
 
     /// The number of items that were dropped because they were not taken in time.
     public var dropped: Int { work.dropped.withLock { $0 } }
 
-    /// Ends the reader, soon. Events that wait are discarded.
+    /// Ends the reader, soon. Events that wait already are still delivered.
     public func stop() {
         work.stopSignal.stop()
         work.channel.finish()
@@ -88,23 +90,25 @@ public final class DeviceReader<Description: Sendable, Item: Sendable>: Sendable
 
         func run() {
             do throws(MediaError) {
-                var (description, next) = try open(stopSignal)
-                while true {
-                    _ = channel.send(.opened(description), isDroppable: false)
-                    guard let loss = try deliver(next) else { return }
-                    _ = channel.send(.gone(loss), isDroppable: false)
-                    guard let again = try waitUntilBack() else { return }
-                    (description, next) = again
+                var loss = try read(isFirst: true)
+                while let error = loss {
+                    _ = channel.send(.gone(error), isDroppable: false)
+                    loss = try read(isFirst: false)
                 }
             } catch {
                 if !stopSignal.isStopped { _ = channel.send(.failed(error), isDroppable: false) }
             }
         }
 
-        /// Delivers items until the end of a file, or until the device is gone.
+        /// Opens the device, and delivers items until the end of a file, or until the device is gone.
         ///
-        /// - Returns: Why the device is gone.
-        private func deliver(_ next: Next) throws(MediaError) -> MediaError? {
+        /// The device is released when this returns: it cannot be opened again before.
+        ///
+        /// - Parameter isFirst: Whether the device is opened for the first time; if not, as soon as it is back.
+        /// - Returns: Why the device is gone; `nil` at the end, and after the stop signal.
+        private func read(isFirst: Bool) throws(MediaError) -> MediaError? {
+            guard let (description, next) = isFirst ? try open(stopSignal) : try waitUntilBack() else { return nil }
+            _ = channel.send(.opened(description), isDroppable: false)
             do throws(MediaError) {
                 while !stopSignal.isStopped, let item = try next() {
                     let count = channel.send(.item(item), isDroppable: true)

@@ -55,22 +55,29 @@ final class EventChannel<Element: Sendable>: Sendable {
         }) { space.wait() }
     }
 
-    /// Returns the next element; `nil` at the end.
+    /// Returns the next element; `nil` at the end, and when the task is cancelled. What then waits is left to a later call.
     func next() async -> Element? {
-        await withCheckedContinuation { continuation in
-            let (element, isNow, wasFull) = state.withLock { state -> (Element?, Bool, Bool) in
-                guard !state.waiting.isEmpty else {
-                    if !state.isOver { state.consumer = continuation }
-                    return (nil, state.isOver, false)
-                }
-                let first = state.waiting.removeFirst()
-                if first.isDroppable { state.droppable -= 1 }
-                defer { state.isFull = false }
-                return (first.element, true, state.isFull)
-            }
-            if wasFull { space.signal() }
-            if isNow { continuation.resume(returning: element) }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { take(with: $0) }
+        } onCancel: {
+            state.withLock { $0.consumer.take() }?.resume(returning: nil)
         }
+    }
+
+    private func take(with continuation: CheckedContinuation<Element?, Never>) {
+        let (element, isNow, wasFull) = state.withLock { state -> (Element?, Bool, Bool) in
+            if Task.isCancelled { return (nil, true, false) }
+            guard !state.waiting.isEmpty else {
+                if !state.isOver { state.consumer = continuation }
+                return (nil, state.isOver, false)
+            }
+            let first = state.waiting.removeFirst()
+            if first.isDroppable { state.droppable -= 1 }
+            defer { state.isFull = false }
+            return (first.element, true, state.isFull)
+        }
+        if wasFull { space.signal() }
+        if isNow { continuation.resume(returning: element) }
     }
 
     /// Ends the channel after the elements that wait. The producer waits no longer.

@@ -59,7 +59,9 @@ public final class X11Screen: PictureDevice {
 
     /// Opens a display and finds what to capture.
     ///
-    /// - Parameter stop: Ends the waits for the server and those of ``read()``.
+    /// - Parameters:
+    ///   - request: What is captured, and how often.
+    ///   - stop: Ends the waits for the server and those of ``read()``.
     /// - Throws: `unavailable` if there is no display server, if it refuses this program, or if it has no such monitor
     ///   or window; `invalidArgument` for a wrong name of the display, a frame rate outside 1...240, a region outside
     ///   the screen or a title that several windows have; `unsupported` for other pixels than 32 bits of blue, green

@@ -22,6 +22,7 @@ package final class FileJob: Sendable {
 
     private struct State {
         var stop: (@Sendable () -> Void)?
+        var atExit: (@Sendable () -> Void)?
         var wasInterrupted = false
     }
 
@@ -59,6 +60,11 @@ package final class FileJob: Sendable {
         }
         if wasInterrupted { stop() }
     }
+
+    /// Sets what ``interrupt(before:)`` does before it ends the process, which runs no `defer`.
+    ///
+    /// - Parameter body: Called on the thread of the signal, perhaps while the work goes on. It must not wait for it.
+    package func atExit(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.atExit = body } }
 
     /// Shows the progress of the work: to people on a terminal, and to a program if it was requested.
     ///
@@ -112,6 +118,7 @@ package final class FileJob: Sendable {
     package func interrupt(before: Int) {
         if before > 0 {
             MediaSink.discardUnfinishedOutputs()
+            state.withLock { $0.atExit }?()
             _exit(ExitStatus.interrupted.rawValue)
         }
         let stop = state.withLock { state in

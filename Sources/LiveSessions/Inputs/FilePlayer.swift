@@ -3,12 +3,17 @@
 internal import AudioCoding
 internal import Capture
 internal import MediaIO
+internal import MediaTimeline
 internal import MediaTypes
+internal import Synchronization
 
 /// Plays a file, or reads a live URL, as if it were a device: its pictures and its sound have times of
 /// `CLOCK_MONOTONIC`.
 ///
 /// It delivers everything a little before it is due. If the consumer is slower, the file waits; nothing is dropped.
+///
+/// A live URL delivers when it does. It has no end: where its sender stops, `unavailable` is thrown, so that a
+/// `DeviceReader` opens it again until the sender is back. If it stays late after a stall, its times jump forward.
 final class FilePlayer {
     /// What is played.
     struct Request: Sendable {
@@ -24,6 +29,10 @@ final class FilePlayer {
 
     /// How long before its time an item is delivered, in seconds.
     private static let lead = 0.25
+    /// How long after it was opened a file begins.
+    private static let delay = MediaTime(value: 1, timescale: 10)
+    /// The duration of a picture where neither the picture nor the file states any.
+    private static let pictureDuration = MediaTime(value: 1, timescale: 25)
 
     let contents: LiveContents
     private let request: Request
@@ -35,6 +44,9 @@ final class FilePlayer {
     private var start: MediaTime
     /// The end of everything of the present file.
     private var end = MediaTime.zero
+    /// When the present round of files began.
+    private var roundStart: MediaTime
+    private var lateness = LiveLateness()
     private var track: MediaTrack?
     private var decoder: AudioDecoder?
     private var waiting: [LiveItem] = []
@@ -51,7 +63,7 @@ final class FilePlayer {
         source = try Self.open(first, request, stop, cancellation)
         (track, decoder) = try Self.sound(of: source)
         let video = source.video
-        contents = LiveContents(
+        var contents = LiveContents(
             pictures: PictureStream(
                 width: video.width,
                 height: video.height,
@@ -60,7 +72,10 @@ final class FilePlayer {
             ),
             sound: track?.audio?.decodedFormat
         )
-        start = MonotonicClock.now + MediaTime(value: 1, timescale: 10)
+        contents.pixelAspectRatio = video.pixelAspectRatio
+        self.contents = contents
+        start = MonotonicClock.now + Self.delay
+        roundStart = start
     }
 
     private static func open(
@@ -99,16 +114,27 @@ final class FilePlayer {
             case .picture(let picture): picture.time
             case .sound(let buffer): buffer.presentationTime
             }
-        let wait = (time - MonotonicClock.now).seconds - Self.lead
-        if wait > 0 { try stop.wait(for: [], until: Int32(min(wait * 1000, 60_000))) }
+        while true {
+            let wait = (time - MonotonicClock.now).seconds - Self.lead
+            guard wait > 0 else { return }
+            try stop.wait(for: [], until: Int32(min(wait * 1000, 60_000).rounded(.up)))
+        }
+    }
+
+    /// Returns the time of `CLOCK_MONOTONIC` for a time of the present file.
+    private func place(_ time: MediaTime) -> MediaTime {
+        if request.isLive, let shift = lateness.shift(for: start + time, at: MonotonicClock.now) {
+            start = start + shift + Self.delay
+        }
+        return (start + time).converted(to: 1_000_000_000)
     }
 
     private func readMore() throws(MediaError) {
         switch try source.next() {
         case .frame(let frame):
-            let time = (start + frame.presentationTime).converted(to: 1_000_000_000)
-            end = max(end, frame.presentationTime + (frame.duration.isValid ? frame.duration : .zero))
-            waiting.append(.picture(CapturedPicture(frame.buffer, time: time)))
+            let isStated = frame.duration.isValid && frame.duration > .zero
+            end = max(end, frame.presentationTime + (isStated ? frame.duration : Self.pictureDuration))
+            waiting.append(.picture(CapturedPicture(frame.buffer, time: place(frame.presentationTime))))
         case .packet(let packet):
             guard packet.track === track, let decoder else { return }
             append(try decoder.decode(packet.audioSample()))
@@ -122,7 +148,7 @@ final class FilePlayer {
         for var buffer in buffers {
             if buffer.presentationTime.isValid {
                 end = max(end, buffer.presentationTime + buffer.duration)
-                buffer.presentationTime = (start + buffer.presentationTime).converted(to: 1_000_000_000)
+                buffer.presentationTime = place(buffer.presentationTime)
             }
             waiting.append(.sound(buffer))
         }
@@ -131,17 +157,24 @@ final class FilePlayer {
     private func openNext() throws(MediaError) {
         // Who sends to a live URL may come back.
         if request.isLive { throw MediaError(.unavailable, "the live input has ended", given: request.paths[0]) }
+        (start, end) = (start + end, .zero)
         index += 1
         if index == request.paths.count {
             guard request.isLooped else {
                 isAtEnd = true
                 return
             }
-            index = 0
+            guard start > roundStart else {
+                throw MediaError(
+                    .malformedData,
+                    "the files of a loop have neither pictures nor sound",
+                    given: request.paths.joined(separator: ", ")
+                )
+            }
+            (index, roundStart) = (0, start)
         }
         source = try Self.open(request.paths[index], request, stop, cancellation)
         (track, decoder) = try Self.sound(of: source)
-        (start, end) = (start + end, .zero)
     }
 }
 
@@ -151,6 +184,7 @@ extension LiveInput {
     /// - Parameters:
     ///   - paths: The paths or URLs, one after the other.
     ///   - isLooped: Whether the first one follows the last one, for ever.
+    /// - Returns: The input, which one session at a time can use.
     package static func files(_ paths: [String], isLooped: Bool = false) -> LiveInput {
         let isLive = paths.count == 1 && paths[0].contains("://")
         var options = Reader.Options()
@@ -160,14 +194,16 @@ extension LiveInput {
         options.reopens = isLive
         var request = FilePlayer.Request(paths: paths)
         (request.isLooped, request.isLive) = (isLooped, isLive)
-        let cancellation = Cancellation()
+        let present = Mutex<Cancellation?>(nil)
         var input = LiveInput(name: paths.joined(separator: ", "), options: options) {
             [request] stop throws(MediaError) in
+            let cancellation = Cancellation()
+            present.withLock { $0 = cancellation }
             let player = try FilePlayer(request, stop: stop, cancellation: cancellation)
             return (player.contents, { () throws(MediaError) in try player.next() })
         }
         input.isPatient = !isLive
-        input.interrupt = { cancellation.cancel() }
+        input.interrupt = { present.withLock { $0?.cancel() } }
         return input
     }
 }

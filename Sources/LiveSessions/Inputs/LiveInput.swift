@@ -39,7 +39,8 @@ public struct LiveInput: Sendable {
     public var options: Reader.Options
     /// Whether the session waits for the encoder rather than drop pictures, because the input can wait.
     public var isPatient = false
-    /// Ends a wait that the reader's stop signal does not reach, from any thread.
+    /// Ends a wait that the reader's stop signal does not reach, from any thread. It is called after that signal, and then
+    /// ends all later waits of that reader, too.
     public var interrupt: @Sendable () -> Void = {}
     /// Opens it.
     public var open: Reader.Open

@@ -20,71 +20,91 @@ final class SoundMix {
 
     private typealias Reader = DeviceReader<AudioFormat, CapturedSound>
 
-    /// What the devices have delivered and the mixer has not got.
+    /// What the devices have done since the mixer has asked.
     private final class Inbox: Sendable {
-        let events = Mutex<[(index: Int, event: Reader.Event)]>([])
-        let isFilled = DispatchSemaphore(value: 0)
+        struct State {
+            /// The devices that were opened.
+            var open: Set<Int> = []
+            var failure: MediaError?
+            var sounds: [(index: Int, sound: CapturedSound)] = []
+        }
+
+        /// The number of buffers that may wait: some seconds of sound. The oldest one is dropped for another.
+        private static let limit = 4000
+
+        let state = Mutex(State())
+        private let isFilled = DispatchSemaphore(value: 0)
 
         func put(_ event: Reader.Event, from index: Int) {
-            events.withLock { $0.append((index, event)) }
+            state.withLock { state in
+                switch event {
+                case .opened: state.open.insert(index)
+                case .item(let sound):
+                    if state.sounds.count >= Self.limit { state.sounds.removeFirst() }
+                    state.sounds.append((index, sound))
+                case .failed(let error): state.failure = state.failure ?? error
+                case .gone: return
+                }
+            }
             isFilled.signal()
         }
 
-        func take() -> [(index: Int, event: Reader.Event)] {
-            events.withLock { events in
-                defer { events = [] }
-                return events
+        /// Waits for an event, but not for long, so that a device that is silent holds nothing up.
+        func wait() { _ = isFilled.wait(timeout: .now() + .milliseconds(20)) }
+
+        /// Takes the sound.
+        ///
+        /// - Throws: The error of a device that has failed.
+        func take() throws(MediaError) -> [(index: Int, sound: CapturedSound)] {
+            let (sounds, failure) = state.withLock { state in
+                defer { state.sounds = [] }
+                return (state.sounds, state.failure)
             }
+            if let failure { throw failure }
+            return sounds
         }
     }
 
+    /// The readers of the devices. Releasing it ends them, also where a mix cannot be made.
+    private final class Readers {
+        private var readers: [Reader] = []
+
+        func add(_ reader: Reader, _ inbox: Inbox) {
+            let index = readers.count
+            readers.append(reader)
+            Task { while let event = await reader.next() { inbox.put(event, from: index) } }
+        }
+
+        deinit { for reader in readers { reader.stop() } }
+    }
+
     let format: AudioFormat
-    private let readers: [Reader]
-    private let inbox: Inbox
+    private let readers: Readers
+    private let inbox = Inbox()
     private let mixer: SoundMixer
     private let stop: StopSignal
-
-    /// The wait for devices after which the mixer is asked again, in seconds, so that one that is silent holds nothing up.
-    private static let pause = 0.02
 
     /// Opens the devices, and waits until all of them are open.
     ///
     /// - Throws: The error of a device.
     init(_ parts: [Part], stop: StopSignal) throws(MediaError) {
         self.stop = stop
-        let inbox = Inbox()
-        self.inbox = inbox
+        mixer = try SoundMixer(gains: parts.map(\.gain))
+        format = mixer.format
+        readers = Readers()
         var options = Reader.Options()
         options.waiting = 1000
-        var readers: [Reader] = []
         for (index, part) in parts.enumerated() {
             let reader = try Reader(name: "vt-sound-\(index)", options: options) { stop throws(MediaError) in
                 let device = try part.open(stop)
                 return (device.format, { () throws(MediaError) in try device.read() })
             }
-            readers.append(reader)
-            Task { while let event = await reader.next() { inbox.put(event, from: index) } }
+            readers.add(reader, inbox)
         }
-        self.readers = readers
-        try Self.waitUntilOpen(parts, inbox, stop)
-        mixer = try SoundMixer(gains: parts.map(\.gain))
-        format = mixer.format
-    }
-
-    deinit { for reader in readers { reader.stop() } }
-
-    private static func waitUntilOpen(_ parts: [Part], _ inbox: Inbox, _ stop: StopSignal) throws(MediaError) {
-        var open: Set<Int> = []
-        while open.count < parts.count {
+        while inbox.state.withLock({ $0.open.count < parts.count }) {
             if stop.isStopped { throw StopSignal.stopped }
-            _ = inbox.isFilled.wait(timeout: .now() + pause)
-            for (index, event) in inbox.take() {
-                switch event {
-                case .opened: open.insert(index)
-                case .failed(let error): throw error
-                case .item, .gone: continue
-                }
-            }
+            inbox.wait()
+            _ = try inbox.take()
         }
     }
 
@@ -93,15 +113,9 @@ final class SoundMix {
         while true {
             if stop.isStopped { throw StopSignal.stopped }
             let now = MonotonicClock.now
-            for (index, event) in inbox.take() {
-                switch event {
-                case .item(let sound): try mixer.append(sound, from: index, now: now)
-                case .failed(let error): throw error
-                case .opened, .gone: continue
-                }
-            }
+            for (index, sound) in try inbox.take() { try mixer.append(sound, from: index, now: now) }
             if let buffer = try mixer.take(now: now) { return .sound(buffer) }
-            _ = inbox.isFilled.wait(timeout: .now() + Self.pause)
+            inbox.wait()
         }
     }
 }

@@ -107,6 +107,7 @@ public struct LiveDestination: Sendable, Hashable, CustomStringConvertible {
     package func makeOutput(_ options: LiveOutput.Options = .init()) throws(MediaError) -> LiveOutput {
         var options = options
         options.restartsTimes = transport == .rtmp
+        options.isListener = isListener
         if isListener { options.policy.patienceAtStart = nil }
         return try LiveOutput(address: description, options: options) { tracks, limits, stop throws(MediaError) in
             try connect(tracks, limits, stop)

@@ -25,9 +25,10 @@ package struct DeliveredRate: Sendable, Hashable {
         while marks.count > 2, time - marks[1].time >= Self.window { marks.removeFirst() }
     }
 
-    /// The rate in bit/s; zero before there are two measurements.
-    package var bitsPerSecond: Double {
-        guard let first = marks.first, let last = marks.last, last.time > first.time else { return 0 }
-        return max(Double(last.bytes - first.bytes), 0) * 8 / (last.time - first.time)
+    /// The rate in bit/s up to a time in seconds, also while nothing is taken; zero before there are two measurements.
+    package func bitsPerSecond(at now: Double) -> Double {
+        let recent = marks.drop { now - $0.time > 2 * Self.window }
+        guard let first = recent.first, let last = recent.last, last.time > first.time else { return 0 }
+        return max(Double(last.bytes - first.bytes), 0) * 8 / max(now - first.time, last.time - first.time)
     }
 }

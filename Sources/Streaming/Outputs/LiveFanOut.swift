@@ -40,7 +40,8 @@ package final class LiveFanOut: OutputSink {
     private var early: [LiveUnit] = []
     private var count = 0
     private var byteCount: Int64 = 0
-    private var end = MediaTime.zero
+    private var first: MediaTime?
+    private var last = MediaTime.zero
 
     /// Makes a fan-out to outputs that have not begun.
     ///
@@ -82,7 +83,8 @@ package final class LiveFanOut: OutputSink {
         try start(sample.formatDescription)
         count += 1
         pass(.video(sample), track: 0)
-        if sample.duration.isValid { end = max(end, sample.presentationTime + sample.duration) }
+        first = min(first ?? sample.presentationTime, sample.presentationTime)
+        last = max(last, sample.presentationTime)
     }
 
     package func write(_ packet: MediaPacket) throws(MediaError) {
@@ -115,7 +117,7 @@ package final class LiveFanOut: OutputSink {
         let audio = tracks.compactMap(\.audio)
         interleaver = Interleaver(tracks: audio.count + (hasVideo ? 1 : 0))
         let description = LiveTracks(video: video, frameRate: frameRate, videoBitRate: bitRate, audio: audio)
-        for output in outputs.all { try output.start(description) }
+        for output in outputs.all { output.start(description) }
         for unit in early { if case .audio(_, let track) = unit { pass(unit, track: track + 1) } }
         early = []
     }
@@ -135,9 +137,17 @@ package final class LiveFanOut: OutputSink {
     package func finish() throws(MediaError) -> MediaSink.Summary {
         for unit in interleaver.finish() { passOn(unit) }
         for output in outputs.all { output.beginFinish() }
-        for output in outputs.all { output.finish() }
+        let deadlines = outputs.all.map(\.deadline)
+        for (output, deadline) in zip(outputs.all, deadlines) { output.finish(by: deadline) }
         if let error = outputs.failure { throw error }
-        return MediaSink.Summary(byteCount: byteCount, sampleCount: count, duration: end)
+        return MediaSink.Summary(byteCount: byteCount, sampleCount: count, duration: duration)
+    }
+
+    /// From the first picture to the end of the last one, which is shown as long as the others on average.
+    private var duration: MediaTime {
+        guard let first, count > 1 else { return .zero }
+        let shown = last - first
+        return shown + .rational(shown.value, numerator: 1, denominator: Int64(shown.timescale) * Int64(count - 1))
     }
 
     package func abort() { for output in outputs.all { output.abort() } }

@@ -25,6 +25,8 @@ package final class LiveOutput: Sendable {
         package var limits = ConnectionLimits()
         /// Whether the times of each connection begin near zero; if not, those of later ones continue.
         package var restartsTimes = true
+        /// Whether it waits until a receiver connects, for as long as the stream lasts.
+        package var isListener = false
         /// Decides the bitrate of the video.
         package var strategy: any BitRateStrategy = AdaptiveBitRate()
 
@@ -81,10 +83,8 @@ package final class LiveOutput: Sendable {
 
     deinit { stop.stop() }
 
-    /// Begins to connect.
-    ///
-    /// - Throws: `outOfMemory` if there is no thread.
-    package func start(_ tracks: LiveTracks) throws(MediaError) {
+    /// Begins to connect. Without a thread, the output has failed.
+    package func start(_ tracks: LiveTracks) {
         state.withLock {
             $0.tracks = tracks
             $0.queue = LiveQueue(hasVideo: tracks.video != nil, limits: options.queue)
@@ -97,8 +97,8 @@ package final class LiveOutput: Sendable {
                 ended.leave()
             }
         } catch {
+            end(.failed(error))
             ended.leave()
-            throw error
         }
     }
 
@@ -137,7 +137,7 @@ package final class LiveOutput: Sendable {
             status.reconnects = max(state.machine.connections - 1, 0)
             status.connectedFor = state.connectedSince.map { now - $0 }
             status.sentBytes = state.earlierBytes + (status.link?.sentBytes ?? 0)
-            status.deliveredRate = state.rate.bitsPerSecond
+            status.deliveredRate = state.rate.bitsPerSecond(at: now)
             return status
         }
     }
@@ -159,9 +159,9 @@ package final class LiveOutput: Sendable {
                 time: now,
                 isConnected: true,
                 queueAge: state.queueAge(now),
-                deliveredRate: state.rate.bitsPerSecond,
+                deliveredRate: state.rate.bitsPerSecond(at: now),
                 roundTrip: state.status.link?.roundTrip,
-                repeatedShare: state.repeatedShare,
+                repeatedShare: state.repeatedShare(now),
                 otherRate: otherRate,
                 ceiling: ceiling
             )
@@ -171,18 +171,32 @@ package final class LiveOutput: Sendable {
         }
     }
 
-    /// Asks the output to end after what waits was sent. It does not wait for that.
+    /// Asks the output to end after what waits was sent. It does not wait for that. An output whose receiver is not there
+    /// ends at once.
     package func beginFinish() {
-        state.withLock { $0.isEnding = true }
+        let isAway = state.withLock { state in
+            state.isEnding = true
+            switch state.status.state {
+            case .waiting: return true
+            case .connecting: return options.isListener
+            case .idle, .live, .failed, .finished: return false
+            }
+        }
+        if isAway { stop.stop() }
         wake.signal()
     }
 
-    /// Sends what waits, ends the stream, and waits for that; at most for the time that a silent receiver has.
-    package func finish() {
+    /// Sends what waits, ends the stream, and waits for that; then it ends at once.
+    ///
+    /// - Parameter deadline: The end of the wait, in seconds of `CLOCK_MONOTONIC`; `nil` for as long as a silent receiver has.
+    package func finish(by deadline: Double? = nil) {
         beginFinish()
-        let limit = DispatchTime.now() + .milliseconds(Int(options.limits.silence) + 1000)
-        if ended.wait(timeout: limit) == .timedOut { abort() }
+        let left = max((deadline ?? self.deadline) - Self.now, 0)
+        if ended.wait(timeout: .now() + left) == .timedOut { abort() }
     }
+
+    /// The time by which a silent receiver has had its chance, if the output ends now.
+    package var deadline: Double { Self.now + Double(options.limits.silence) / 1000 + 1 }
 
     /// Ends the output at once. The thread ends soon; it is not waited for.
     package func abort() {
@@ -198,21 +212,37 @@ package final class LiveOutput: Sendable {
 extension LiveOutput {
     private func run() {
         var step = state.withLock { $0.machine.start(at: Self.now) }
+        var latest: MediaError?
         while true {
             switch step {
             case .giveUp(let error): return end(.failed(error))
             case .wait(let seconds):
-                guard wait(seconds) else { return end(.finished) }
+                guard wait(seconds) else { return end(latest.map { .failed($0) } ?? .finished) }
             case .connect: break
             }
             do throws(MediaError) {
                 try stream()
                 return end(.finished)
             } catch {
-                guard !stop.isStopped else { return end(.finished) }
+                guard !isEnding else { return end(final(error)) }
+                latest = error
                 step = lose(error)
             }
         }
+    }
+
+    private var isEnding: Bool { state.withLock { $0.isEnding } || stop.isStopped }
+
+    /// The state of an output that ends with an error: what it has sent does not make up for what it has not.
+    private func final(_ error: MediaError) -> OutputState {
+        guard error.code == .cancelled else { return .failed(error) }
+        let (hasConnected, isListener) = (state.withLock { $0.machine.connections > 0 }, options.isListener)
+        if hasConnected {
+            return .failed(MediaError(.deadlineExceeded, "the receiver has not taken the end of the stream"))
+        }
+        return .failed(
+            MediaError(.unavailable, isListener ? "no receiver has connected" : "the receiver could not be reached")
+        )
     }
 
     /// Waits before the next attempt.
@@ -221,7 +251,7 @@ extension LiveOutput {
     private func wait(_ seconds: Double) -> Bool {
         let end = Self.now + seconds
         while true {
-            if state.withLock({ $0.isEnding }) || stop.isStopped { return false }
+            if isEnding { return false }
             let left = end - Self.now
             if left <= 0 { return true }
             // Units that arrive meanwhile wake the thread, too.
@@ -246,6 +276,7 @@ extension LiveOutput {
             (state.rate, state.repeated) = (DeliveredRate(), DeliveredRate())
         }
         while let unit = next(connection) { try send(unit, connection) }
+        if stop.isStopped { throw StopSignal.stopped }
         try connection.finish()
         note(connection)
     }
@@ -317,8 +348,9 @@ extension LiveOutput {
 
 extension LiveOutput.State {
     /// The share of what was sent during the last second that was sent again.
-    fileprivate var repeatedShare: Double? {
-        rate.bitsPerSecond > 0 ? min(repeated.bitsPerSecond / rate.bitsPerSecond, 1) : nil
+    fileprivate func repeatedShare(_ now: Double) -> Double? {
+        let sent = rate.bitsPerSecond(at: now)
+        return sent > 0 ? min(repeated.bitsPerSecond(at: now) / sent, 1) : nil
     }
 
     /// How long the oldest unit has been waiting, with the one that is being sent.

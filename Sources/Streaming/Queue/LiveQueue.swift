@@ -37,6 +37,8 @@ package struct LiveQueue: Sendable {
     package private(set) var byteCount = 0
     /// Whether the next picture must be a key frame, which the encoder should make soon.
     package private(set) var needsKeyFrame: Bool
+    /// Whether a connection has no picture yet, so that sound has no place either.
+    private var awaitsFirstPicture: Bool
 
     private var items: [Item] = []
     /// Whether there is a connection for which units wait, or will be for the first time.
@@ -49,7 +51,8 @@ package struct LiveQueue: Sendable {
     ///
     /// - Parameter hasVideo: Whether the stream has video, with which a connection then begins.
     package init(hasVideo: Bool, limits: Limits = Limits()) {
-        (self.hasVideo, self.limits, needsKeyFrame) = (hasVideo, limits, hasVideo)
+        (self.hasVideo, self.limits) = (hasVideo, limits)
+        (needsKeyFrame, awaitsFirstPicture) = (hasVideo, hasVideo)
     }
 
     /// The number of units that wait.
@@ -64,7 +67,7 @@ package struct LiveQueue: Sendable {
             // It was not the network that was slow.
             items = items.map { Item(unit: $0.unit, arrival: now) }
         } else {
-            needsKeyFrame = hasVideo
+            (needsKeyFrame, awaitsFirstPicture) = (hasVideo, hasVideo)
         }
         (isOpen, isBeginning) = (true, false)
     }
@@ -79,9 +82,10 @@ package struct LiveQueue: Sendable {
     package mutating func add(_ unit: LiveUnit, at now: Double) {
         let item = Item(unit: unit, arrival: now)
         guard isOpen else { return drops.add(.disconnected, isPicture: item.isPicture) }
-        if needsKeyFrame {
-            guard unit.isKeyFrame else { return drops.add(.beforeKeyFrame, isPicture: item.isPicture) }
-            needsKeyFrame = false
+        if unit.isKeyFrame {
+            (needsKeyFrame, awaitsFirstPicture) = (false, false)
+        } else if item.isPicture ? needsKeyFrame : awaitsFirstPicture {
+            return drops.add(.beforeKeyFrame, isPicture: item.isPicture)
         }
         items.append(item)
         byteCount += unit.byteCount
@@ -102,6 +106,8 @@ package struct LiveQueue: Sendable {
         if age(at: now) > limits.oldest || byteCount > limits.byteCount {
             drop(.age) { _ in true }
             needsKeyFrame = hasVideo
+            // Before the first connection, this is a new beginning.
+            if isBeginning { awaitsFirstPicture = hasVideo }
             return
         }
         guard !isBeginning else { return }

@@ -4,7 +4,7 @@ public import MediaTypes
 
 /// Where a stream is published by RTMP: `rtmp://[user:password@]host[:port]/app[/instance]/key[?query]`.
 ///
-/// The key, its query and the password are secrets. No description and no error contains them; ``redacted(_:)`` removes
+/// The key, its query and the password are secrets. No description and no error contains them; `redacted(_:)` removes
 /// them from the texts of a server.
 public struct RTMPAddress: Sendable, Hashable {
     /// Whether the connection uses TLS (`rtmps`).

@@ -72,7 +72,7 @@ public struct AdaptiveBitRate: BitRateStrategy, Hashable {
             ages = []
         }
         rate = max(present, ceiling * policy.floor)
-        return Int(min(max(present, ceiling * policy.floor), ceiling))
+        return Int(exactly: min(max(present, ceiling * policy.floor), ceiling).rounded(.down)) ?? report.ceiling
     }
 
     /// The least age of the queue during the window; zero before it is over.

@@ -129,7 +129,7 @@ extension LiveMediaPlaylist {
     ///
     /// - Parameters:
     ///   - part: The part. If there is a ``hint``, it is what was hinted.
-    ///   - next: Where the part after it will be; players of a playlist without a hint have a higher latency.
+    ///   - hint: Where the part after it will be; players of a playlist without a hint have a higher latency.
     ///   - now: The present time.
     /// - Returns: The previous part, if it is shorter than parts may be that are followed by another one of their
     ///   segment.

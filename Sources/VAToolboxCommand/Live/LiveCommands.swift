@@ -32,7 +32,7 @@ struct RecordCommand: ParsableCommand {
 struct StreamCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stream",
-        abstract: "Send devices, files or live URLs to RTMP, SRT, UDP and RTP receivers (vatoolbox stream --help)."
+        abstract: "Send devices, files or live URLs by RTMP, SRT, UDP, RTP and HLS (vatoolbox stream --help)."
     )
 
     @Argument(parsing: .captureForPassthrough, help: .hidden) var arguments: [String] = []

@@ -77,6 +77,43 @@ import Testing
         #expect(count.withLock { $0 } == 3)
     }
 
+    /// What a device holds, such as the node of a camera, is free before the device is opened again.
+    @Test func aDeviceThatIsGoneIsReleasedFirst() async throws {
+        final class Device: Sendable {
+            let count: @Sendable (Int) -> Void
+            init(_ count: @escaping @Sendable (Int) -> Void) {
+                self.count = count
+                count(1)
+            }
+            deinit { count(-1) }
+            func read() throws(MediaError) -> Int? { throw MediaError(.unavailable, "unplugged") }
+        }
+        let state = Mutex((open: 0, atOpening: [Int]()))
+        let reader = try Reader(name: "test") { _ throws(MediaError) in
+            state.withLock { $0.atOpening.append($0.open) }
+            let device = Device { change in state.withLock { $0.open += change } }
+            return ("it", { () throws(MediaError) in try device.read() })
+        }
+        _ = await words(reader, until: "gone: unplugged")
+        _ = await words(reader, until: "gone: unplugged")
+        reader.stop()
+        #expect(state.withLock { $0.atOpening.prefix(2) } == [0, 0])
+    }
+
+    /// A task that is cancelled waits no longer, and the next one gets every event.
+    @Test func cancellingAConsumerLosesNothing() async throws {
+        let isReleased = Mutex(false)
+        let reader = try Reader(name: "test") { stop throws(MediaError) in
+            while !isReleased.withLock({ $0 }) { try stop.wait(for: [], until: 1) }
+            return ("it", { () throws(MediaError) in nil })
+        }
+        let waiting = Task { await self.words(reader) }
+        waiting.cancel()
+        #expect(await waiting.value.isEmpty)
+        isReleased.withLock { $0 = true }
+        #expect(await words(reader) == ["opened it"])
+    }
+
     @Test func otherFailuresAreFinal() async throws {
         let failing = counting(to: 1) { () throws(MediaError) in throw MediaError(.inputOutput, "broken") }
         #expect(await words(try Reader(name: "test", open: failing)) == ["opened it", "1", "failed: broken"])

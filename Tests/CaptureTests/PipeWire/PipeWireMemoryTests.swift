@@ -8,7 +8,7 @@ import Testing
 
 @testable import Capture
 
-@Suite("The memory of PipeWire's buffers")
+@Suite("The memory of PipeWire's buffers", .blocks)
 struct PipeWireMemoryTests {
     /// A memory file of 64 KiB whose byte n is n mod 251, closed with the last reference.
     private final class File {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Everything with a real server of its own and a real session manager.
-@Suite("A source of PipeWire", .serialized)
+@Suite("A source of PipeWire", .blocks, .serialized)
 struct PipeWireStreamTests {
     private let rig: PipeWireRig
     private let stop: StopSignal

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Capture
 
-@Suite("Times of PipeWire")
+@Suite("Times of PipeWire", .blocks)
 struct PipeWireTimingTests {
     @Test("are those of the source if they are on the clock")
     func source() {
@@ -46,7 +46,7 @@ struct PipeWireTimingTests {
     }
 }
 
-@Suite("The planes of PipeWire's buffers")
+@Suite("The planes of PipeWire's buffers", .blocks)
 struct PipeWireLayoutTests {
     private typealias Block = PipeWireLayout.Block
 
@@ -109,7 +109,7 @@ struct PipeWireLayoutTests {
     }
 }
 
-@Suite("What is asked of PipeWire and the portal")
+@Suite("What is asked of PipeWire and the portal", .blocks)
 struct PipeWireRequestTests {
     @Test("is checked")
     func requests() {
@@ -198,7 +198,7 @@ struct PipeWireRequestTests {
     }
 }
 
-@Suite("The word of a permission")
+@Suite("The word of a permission", .blocks)
 struct RestoreTokenTests {
     @Test("is kept, replaced and removed")
     func file() throws {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Everything with a portal of the tests that answers as it is told, on a real bus, in front of a real server.
-@Suite("The desktop portal", .serialized)
+@Suite("The desktop portal", .blocks, .serialized)
 struct ScreenCastPortalTests {
     private let rig: PipeWireRig
     private let stop: StopSignal

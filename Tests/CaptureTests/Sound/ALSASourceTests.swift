@@ -10,7 +10,7 @@ import Testing
 
 extension SoundServerTests {
     /// Capture from ALSA's plug-ins, which need no sound card: `file`, which reads a file, and `pulse`.
-    @Suite struct ALSASourceTests {
+    @Suite(.blocks) struct ALSASourceTests {
         /// Makes the configuration of ALSA, which a process reads again if the variable names another file.
         private func configure(_ text: String, in folder: SoundFolder) throws {
             let all = "</usr/share/alsa/alsa.conf>\n" + text

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Capture
 
-@Suite struct LevelMeterTests {
+@Suite(.blocks) struct LevelMeterTests {
     /// A square wave in the left channel at half of full scale has the same peak and root mean square, in any format.
     @Test(arguments: AudioFormat.SampleType.allCases, [true, false])
     func levelsAreThoseOfTheChannels(type: AudioFormat.SampleType, isInterleaved: Bool) throws {

@@ -11,7 +11,7 @@ import Testing
 
 extension SoundServerTests {
     /// Capture from a real server, with a null sink in place of a sound card.
-    @Suite struct PulseSourceTests {
+    @Suite(.blocks) struct PulseSourceTests {
         /// What is captured is what was played, sample by sample.
         @Test(arguments: SoundServer.Kind.allCases, [AudioFormat.SampleType.int16, .float32])
         func samplesAreThosePlayed(kind: SoundServer.Kind, type: AudioFormat.SampleType) async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import Capture
 
 /// The time of frames, by reports of a server, in numbers.
-@Suite struct PulseTimingTests {
+@Suite(.blocks) struct PulseTimingTests {
     private let rate: Int64 = 48000
     private let second: Int64 = 1_000_000_000
 

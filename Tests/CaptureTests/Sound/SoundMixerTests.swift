@@ -46,7 +46,7 @@ private struct SimulatedDevice {
     }
 }
 
-@Suite struct SoundMixerTests {
+@Suite(.blocks) struct SoundMixerTests {
     private func time(_ seconds: Double) -> MediaTime {
         MediaTime(value: Int64(seconds * 1e9), timescale: 1_000_000_000)
     }

@@ -104,7 +104,7 @@ final class SoundFolder: Sendable {
 }
 
 /// Tests of sound servers, one at a time: they share the variables of the process.
-@Suite(.serialized) struct SoundServerTests {}
+@Suite(.blocks, .serialized) struct SoundServerTests {}
 
 /// A sound server with a null sink `out`, in a folder of its own.
 final class SoundServer: Sendable {

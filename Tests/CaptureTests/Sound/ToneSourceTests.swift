@@ -7,7 +7,7 @@ import Testing
 
 @testable import Capture
 
-@Suite struct ToneSourceTests {
+@Suite(.blocks) struct ToneSourceTests {
     /// Beeps begin at whole seconds, last 100 ms and have their frequency and level.
     @Test func beepsAreAtWholeSeconds() async throws {
         try await PlainThread.result(name: "capture") { () throws(MediaError) in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Capture
 
-@Suite struct CameraModeTests {
+@Suite(.blocks) struct CameraModeTests {
     typealias Request = V4L2Camera.Request
 
     /// A USB camera: little bandwidth for YUYV, much for MJPEG.

@@ -5,7 +5,7 @@ import Testing
 
 /// Scenarios on fake cameras; each one checks by itself what it reads, and that it leaves no descriptor or mapping
 /// behind.
-@Suite struct CameraScenarioTests {
+@Suite(.blocks) struct CameraScenarioTests {
     @Test(arguments: [
         "clocks", "closed-with-pictures", "controls", "controls-while-reading", "damage", "fields", "formats", "held",
         "list",

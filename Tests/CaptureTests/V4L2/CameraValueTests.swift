@@ -7,7 +7,7 @@ import Testing
 @testable import Capture
 
 /// The colour that a driver states. The expected code points are those of ITU-T H.273.
-@Suite struct CameraColorTests {
+@Suite(.blocks) struct CameraColorTests {
     private struct Case {
         var color: CameraColor
         var codes: [UInt8]
@@ -82,7 +82,7 @@ import Testing
     }
 }
 
-@Suite struct CameraTimingTests {
+@Suite(.blocks) struct CameraTimingTests {
     @Test(
         arguments: [
             ([0, 1, 2], [0, 0, 0]), ([5, 6, 9, 10], [0, 0, 2, 0]), ([7, 7, 7], [0, 0, 0]),
@@ -129,7 +129,7 @@ import Testing
     }
 }
 
-@Suite struct CameraLayoutTests {
+@Suite(.blocks) struct CameraLayoutTests {
     @Test func planesFollowTheRowsThatTheDriverStates() throws {
         let nv12 = try #require(CameraLayout(.nv12, width: 6, height: 4, bytesPerRow: [16]))
         #expect(nv12.planes.map(\.layout) == [.init(offset: 0, bytesPerRow: 16), .init(offset: 64, bytesPerRow: 16)])
@@ -162,7 +162,7 @@ import Testing
     }
 }
 
-@Suite struct CameraRateTests {
+@Suite(.blocks) struct CameraRateTests {
     @Test(
         arguments: [
             (1, 30, 30, 1), (1001, 30000, 30000, 1001), (333_333, 10_000_000, 10_000_000, 333_333), (2, 60, 30, 1),
@@ -184,7 +184,7 @@ import Testing
     }
 }
 
-@Suite struct CameraControlTests {
+@Suite(.blocks) struct CameraControlTests {
     @Test(arguments: [
         ("White Balance Temperature, Auto", "white_balance_temperature_auto"), ("Brightness", "brightness"),
         ("focus-absolute", "focus_absolute"), ("  Gain (dB) ", "gain_db"), ("", ""),
@@ -209,7 +209,7 @@ import Testing
     }
 }
 
-@Suite struct AccessUnitContentTests {
+@Suite(.blocks) struct AccessUnitContentTests {
     @Test(
         arguments: [
             ([0, 0, 0, 1, 0x67, 1, 0, 0, 1, 0x68, 1, 0, 0, 1, 0x65, 1], .keyFrame), ([0, 0, 1, 0x41, 1], .picture),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Capture
 
-@Suite(.serialized) struct X11CursorTests {
+@Suite(.blocks, .serialized) struct X11CursorTests {
     @Test func theCursorIsDrawnWhereItPoints() throws {
         let rig = try X11Rig()
         rig.client.setCursor(red: 0xffff, green: 0x4040, blue: 0)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Capture
 
-@Suite(.serialized) struct X11RefusalTests {
+@Suite(.blocks, .serialized) struct X11RefusalTests {
     private func refusal(_ display: String) throws -> MediaError? {
         let stop = try StopSignal()
         return #expect(throws: MediaError.self) { try X11Screen(X11Screen.Request(display: display), stop: stop) }

@@ -72,7 +72,7 @@ func expectX11(
     }
 }
 
-@Suite(.serialized) struct X11ScreenTests {
+@Suite(.blocks, .serialized) struct X11ScreenTests {
     @Test func picturesAreExact() throws {
         let rig = try X11Rig()
         var canvas = X11Canvas(width: 320, height: 240, 0x20_4060)

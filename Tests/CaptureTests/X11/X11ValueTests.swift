@@ -5,7 +5,7 @@ import Testing
 
 @testable import Capture
 
-@Suite struct X11ValueTests {
+@Suite(.blocks) struct X11ValueTests {
     @Test func picturesAreDueAtMultiplesOfThePeriod() {
         var schedule = X11Schedule(rate: Rational(30000, 1001))
         let start: Int64 = 5_000_000_123

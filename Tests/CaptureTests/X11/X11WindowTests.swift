@@ -5,7 +5,7 @@ import Testing
 
 @testable import Capture
 
-@Suite(.serialized) struct X11WindowTests {
+@Suite(.blocks, .serialized) struct X11WindowTests {
     @Test func aWindowIsFollowedAndNotWhatCoversIt() throws {
         let rig = try X11Rig()
         rig.client.fill((0, 0, 320, 240), 0x0000ff)

@@ -88,8 +88,9 @@ import Testing
         #expect(labels(queue) == ["K0", "A50", "A1100"])
         #expect(queue.needsKeyFrame)
         queue.add(LiveUnits.picture(1120), at: 1.12)
+        queue.add(LiveUnits.audio(1130), at: 1.13)
         queue.add(LiveUnits.picture(1160, isKeyFrame: true), at: 1.16)
-        #expect(labels(queue) == ["K0", "A50", "A1100", "K1160"])
+        #expect(labels(queue) == ["K0", "A50", "A1100", "A1130", "K1160"])
         #expect(queue.drops.pictures == [.age: 2, .beforeKeyFrame: 1])
         #expect(queue.drops.audio.isEmpty)
     }
@@ -129,33 +130,70 @@ import Testing
     }
 
     /// Whatever happens, a receiver never gets a picture whose references are missing, and times never go back.
+    ///
+    /// After the first key frame of a connection, sound is dropped only with everything else, when the queue is too old.
     @Test(arguments: 0..<200) func noPictureFollowsAGap(seed: Int) {
         var random = SplitMix(UInt64(seed))
+        var stream = Stream()
         var queue = LiveQueue(hasVideo: true, limits: limits)
-        var (now, number, isIntact, latest) = (0.0, 0, false, -1)
-        // The pictures of the present group that the receiver has, by their numbers.
-        var expected = 0
+        var (now, latest, received) = (0.0, -1, 0)
+        // The group that the receiver has, and its number of reference pictures.
+        var (group, references) = (-1, 0)
+        var hasKeyFrame = false
         queue.open(at: 0)
         for _ in 0..<2000 {
             now += Double.random(in: 0...0.1, using: &random)
+            let (drops, age) = (queue.drops.audio, queue.age(at: now))
             switch Int.random(in: 0..<10, using: &random) {
-            case 0..<6:
-                queue.add(LiveUnits.picture(Int64(number), isKeyFrame: number % 50 == 0), at: now)
-                number += 1
-            case 6 where Int.random(in: 0..<20, using: &random) == 0:
+            case 0..<4:
+                let unit = stream.picture(isReference: !random.isOne(of: 3))
+                queue.add(unit, at: now)
+                hasKeyFrame = hasKeyFrame || unit.isKeyFrame
+            case 4..<6: queue.add(stream.sound(), at: now)
+            case 6 where random.isOne(of: 20):
                 queue.close()
                 queue.open(at: now)
-                isIntact = false
+                (hasKeyFrame, group) = (false, -1)
+                continue
+            case 7 where seed % 3 == 0, 8 where seed % 3 == 0, 9 where seed % 6 == 0: continue
             default:
                 guard let unit = queue.next() else { continue }
+                received += 1
                 let time = Int(unit.decodeTime.converted(to: 1000).value)
                 #expect(time > latest)
                 latest = time
-                if unit.isKeyFrame { (isIntact, expected) = (true, time) }
-                #expect(isIntact)
-                #expect(time == expected, "picture \(time) came where \(expected) was expected")
-                expected += 1
+                guard let needs = stream.needs[time] else {
+                    #expect(group >= 0, "sound came before the first key frame")
+                    continue
+                }
+                if unit.isKeyFrame { (group, references) = (needs.group, 0) }
+                #expect(group == needs.group)
+                #expect(references == needs.references, "picture \(time) lacks a reference")
+                if needs.isReference { references += 1 }
             }
+            if queue.drops.audio != drops { #expect(!hasKeyFrame || age > limits.oldest) }
+        }
+        #expect(received > 50)
+    }
+
+    /// A stream of groups of 50 pictures, with sound, and what each picture needs.
+    private struct Stream {
+        var needs: [Int: (group: Int, references: Int, isReference: Bool)] = [:]
+        private var (number, pictures, references) = (0, 0, 0)
+
+        mutating func picture(isReference: Bool) -> LiveUnit {
+            let isKeyFrame = pictures % 50 == 0
+            if isKeyFrame { references = 0 }
+            let isReference = isReference || isKeyFrame
+            needs[number] = (pictures / 50, references, isReference)
+            if isReference { references += 1 }
+            defer { (number, pictures) = (number + 1, pictures + 1) }
+            return LiveUnits.picture(Int64(number), isKeyFrame: isKeyFrame, isReference: isReference)
+        }
+
+        mutating func sound() -> LiveUnit {
+            defer { number += 1 }
+            return LiveUnits.audio(Int64(number))
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite(.serialized)
+@Suite(.blocks, .serialized)
 struct UDPConnectionTests {
     private let stop: StopSignal
 

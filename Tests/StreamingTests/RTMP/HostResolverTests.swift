@@ -5,7 +5,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite struct HostResolverTests {
+@Suite(.blocks) struct HostResolverTests {
     @Test func numbersNeedNoNameServer() throws {
         let stop = try StopSignal()
         let resolver = HostResolver { (_, _) throws(MediaError) in
@@ -86,7 +86,7 @@ import Testing
     }
 }
 
-@Suite struct URLPartTests {
+@Suite(.blocks) struct URLPartTests {
     @Test(
         arguments: [
             ("host", "host", nil), ("host:1", "host", 1), ("[::1]", "::1", nil),

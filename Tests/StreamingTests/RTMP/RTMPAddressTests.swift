@@ -5,7 +5,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite struct RTMPAddressTests {
+@Suite(.blocks) struct RTMPAddressTests {
     @Test func partsOfAnAddress() throws {
         let address = try RTMPAddress("rtmp://us%40er:p%3ass@live.example.com:1936/app/instance/key-1?a=b/c&d=e")
         #expect(!address.isSecure)

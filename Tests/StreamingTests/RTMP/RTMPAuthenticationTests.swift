@@ -6,7 +6,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite struct RTMPAuthenticationTests {
+@Suite(.blocks) struct RTMPAuthenticationTests {
     private let need = "[ AccessManager.Reject ] : [ code=403 need auth; authmod=adobe ] : "
     private let challenge =
         "[ AccessManager.Reject ] : [ authmod=adobe ] : ?reason=needauth&user=me&salt=abc&challenge=xyz&opaque=op=="

@@ -77,7 +77,7 @@ struct RTMPAttempt: Sendable {
     }
 }
 
-@Suite struct RTMPConnectionTests {
+@Suite(.blocks) struct RTMPConnectionTests {
     private let tracks: LiveTracks
     private let format: FormatDescription
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite struct AMF0Tests {
+@Suite(.blocks) struct AMF0Tests {
     @Test func knownBytes() {
         let values: [AMF0Value] = [
             .string("connect"), .number(1), .object([.init("app", .string("live")), .init("ok", .boolean(true))]),
@@ -82,7 +82,7 @@ extension AMF0Value {
     }
 }
 
-@Suite struct RTMPChunkTests {
+@Suite(.blocks) struct RTMPChunkTests {
     private let payload = (0..<300).map { UInt8(truncatingIfNeeded: $0) }
 
     @Test func knownBytes() {

@@ -8,7 +8,7 @@ import Testing
 @testable import Streaming
 
 /// Servers that send anything: nothing traps, and errors are errors of the data.
-@Suite struct RTMPHostileTests {
+@Suite(.blocks) struct RTMPHostileTests {
     private func publisher(_ random: inout SplitMix) throws -> RTMPPublisher {
         let video = FormatDescription(codec: .h264, width: 64, height: 64, parameterSets: [])
         return try RTMPPublisher(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite struct RTMPPublisherTests {
+@Suite(.blocks) struct RTMPPublisherTests {
     private let address: RTMPAddress
     private let clip: RTMPClip
 
@@ -230,7 +230,7 @@ import Testing
     }
 }
 
-@Suite struct RTMPRefusalTests {
+@Suite(.blocks) struct RTMPRefusalTests {
     private func refusal(
         at stage: RTMPPublisher.Stage,
         _ values: [AMF0Value],

@@ -9,7 +9,7 @@ import Testing
 @testable import Streaming
 
 /// RTMP over TLS, to a server with a certificate for `localhost` that it has signed itself.
-@Suite struct RTMPSecurityTests {
+@Suite(.blocks) struct RTMPSecurityTests {
     private let clip: RTMPClip
 
     init() throws { clip = try RTMPClip.shared.get() }

@@ -10,7 +10,7 @@ import Testing
 @testable import Streaming
 
 /// Streams to servers of other projects, whose recordings decode to what was sent.
-@Suite struct RTMPServerProgramTests {
+@Suite(.blocks) struct RTMPServerProgramTests {
     @Test(arguments: [0, 2])
     func nginxRecordsWhatWasSent(reordering: Int) async throws {
         let clip = try RTMPClip(reordering: reordering)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite struct SocketConnectorTests {
+@Suite(.blocks) struct SocketConnectorTests {
     private struct Outcome: Sendable {
         var error: MediaError?
         var seconds: Double

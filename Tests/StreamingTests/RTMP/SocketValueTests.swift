@@ -4,7 +4,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite struct SocketValueTests {
+@Suite(.blocks) struct SocketValueTests {
     @Test func familiesAlternate() throws {
         let six = try (0..<3).map { try #require(HostResolver.address("2001:db8::\($0)", port: 1)) }
         let four = try (0..<2).map { try #require(HostResolver.address("192.0.2.\($0)", port: 1)) }

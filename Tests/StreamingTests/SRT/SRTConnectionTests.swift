@@ -7,7 +7,7 @@ import Testing
 
 @testable import Streaming
 
-@Suite(.serialized)
+@Suite(.blocks, .serialized)
 struct SRTConnectionTests {
     private let stop: StopSignal
     private let scratch = TransportScratch()
@@ -25,7 +25,17 @@ struct SRTConnectionTests {
         limits: ConnectionLimits = ConnectionLimits()
     ) throws(MediaError) -> SRTConnection {
         let address = try SRTAddress("srt://127.0.0.1:\(port)?\(query)")
-        return try SRTConnection(to: address, muxer: PassingMuxer(), limits: limits, stop: stop)
+        var attempts = 5
+        while true {
+            do throws(MediaError) {
+                return try SRTConnection(to: address, muxer: PassingMuxer(), limits: limits, stop: stop)
+            } catch {
+                // A receiver that has just begun may refuse the first one.
+                attempts -= 1
+                guard error.code == .unavailable, !error.isPermanent, attempts > 0 else { throw error }
+                try stop.wait(for: [], until: 200)
+            }
+        }
     }
 
     /// Sends units as a live stream does, faster.

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+package import Logging
+package import MediaTypes
+package import Streaming
+internal import Synchronization
+
+/// A live stream of HTTP Live Streaming: its presentation, and the folder or the server that has it.
+///
+/// It outlives the connections of its output. Everything is opened by the first one.
+package final class HLSDestination: Sendable {
+    /// Where the stream goes.
+    package let address: HLSAddress
+
+    private let options: HLSOptions
+    private let logger: Logger
+    private let opened = Mutex<Opened?>(nil)
+
+    private struct Opened {
+        var presentation: LivePresentation
+        var origin: HLSOrigin?
+    }
+
+    /// Makes a destination that has not begun.
+    ///
+    /// - Parameters:
+    ///   - keyFrameInterval: The largest distance of key frames that the encoder keeps, if it keeps one.
+    ///   - logger: The log of the server.
+    /// - Throws: `invalidArgument` if key frames are further apart than segments may be long.
+    package init(
+        _ address: HLSAddress,
+        keyFrameInterval: MediaTime? = nil,
+        logger: Logger = Logger(label: "vatoolbox.hls")
+    ) throws(MediaError) {
+        self.address = address
+        var options = address.options
+        options.keyFrameInterval = keyFrameInterval ?? options.keyFrameInterval
+        try options.validate()
+        var logger = logger
+        logger.logLevel = max(logger.logLevel, .warning)
+        (self.options, self.logger) = (options, logger)
+    }
+
+    deinit { opened.withLock { $0?.origin }?.stop() }
+
+    /// The names of the codecs of audio that it carries, as FFmpeg has them.
+    package static let audioCodecs = ["aac", "ac3", "eac3", "mp3", "flac", "alac"]
+
+    /// The port on which the server listens; `nil` without one, or before the first connection.
+    package var port: Int? { opened.withLock { $0?.origin?.port } }
+
+    /// Makes the output that sends to this destination.
+    package func makeOutput(_ options: LiveOutput.Options = .init()) throws(MediaError) -> LiveOutput {
+        var options = options
+        // Playlists continue over connections.
+        options.restartsTimes = false
+        return try LiveOutput(address: address.description, options: options) {
+            [self] (tracks, limits, stop) throws(MediaError) in
+            try connect(tracks, limits, stop)
+        }
+    }
+
+    /// Begins or continues the stream.
+    ///
+    /// - Throws: `unavailable` if the server cannot listen; `invalidArgument` for a folder that has another stream, or
+    ///   files of TLS that cannot be used; `inputOutput`; as ``LivePackager/begin(_:at:)``.
+    package func connect(
+        _ tracks: LiveTracks,
+        _ limits: ConnectionLimits,
+        _ stop: StopSignal
+    ) throws(MediaError) -> any LiveConnection {
+        let opened = try open(limits)
+        return try HLSConnection(to: opened.presentation, tracks: tracks, stop: stop) { stop in
+            opened.origin?.linger(stop)
+        }
+    }
+
+    private func open(_ limits: ConnectionLimits) throws(MediaError) -> Opened {
+        if let known = opened.withLock({ $0 }) { return known }
+        let made: Opened
+        switch address.place {
+        case .folder(let path, let replacesOlder):
+            let store = try FolderStore(path: path, replacesOlder: replacesOlder)
+            made = Opened(presentation: try LivePresentation(options, store: store), origin: nil)
+        case .server(let host, let port, let tls):
+            let store = MemoryStore()
+            let presentation = try LivePresentation(options, store: store)
+            let origin = HLSOrigin(store, host: host, port: port, tls: tls, logger: logger)
+            try origin.start(within: limits.connecting)
+            made = Opened(presentation: presentation, origin: origin)
+        }
+        opened.withLock { $0 = made }
+        return made
+    }
+}
