@@ -85,7 +85,11 @@ final class FilePlayer {
         _ cancellation: Cancellation
     ) throws(MediaError) -> MediaSource {
         if stop.isStopped { throw StopSignal.stopped }
-        return try MediaSource(path: path, options: request.source, cancellation: cancellation)
+        do throws(MediaError) {
+            return try MediaSource(path: path, options: request.source, cancellation: cancellation)
+        } catch {
+            throw InputAddress(text: path).redacting(error)
+        }
     }
 
     private static func sound(of source: MediaSource) throws(MediaError) -> (MediaTrack?, AudioDecoder?) {
@@ -156,7 +160,13 @@ final class FilePlayer {
 
     private func openNext() throws(MediaError) {
         // Who sends to a live URL may come back.
-        if request.isLive { throw MediaError(.unavailable, "the live input has ended", given: request.paths[0]) }
+        if request.isLive {
+            throw MediaError(
+                .unavailable,
+                "the live input has ended",
+                given: InputAddress(text: request.paths[0]).redacted
+            )
+        }
         (start, end) = (start + end, .zero)
         index += 1
         if index == request.paths.count {
@@ -186,7 +196,8 @@ extension LiveInput {
     ///   - isLooped: Whether the first one follows the last one, for ever.
     /// - Returns: The input, which one session at a time can use.
     package static func files(_ paths: [String], isLooped: Bool = false) -> LiveInput {
-        let isLive = paths.count == 1 && paths[0].contains("://")
+        let addresses = paths.map { InputAddress(text: $0) }
+        let isLive = paths.count == 1 && addresses[0].isLive
         var options = Reader.Options()
         // Pictures and packets of sound that a thread has read ahead.
         options.waiting = isLive ? 60 : 8
@@ -195,7 +206,7 @@ extension LiveInput {
         var request = FilePlayer.Request(paths: paths)
         (request.isLooped, request.isLive) = (isLooped, isLive)
         let present = Mutex<Cancellation?>(nil)
-        var input = LiveInput(name: paths.joined(separator: ", "), options: options) {
+        var input = LiveInput(name: addresses.map(\.redacted).joined(separator: ", "), options: options) {
             [request] stop throws(MediaError) in
             let cancellation = Cancellation()
             present.withLock { $0 = cancellation }
