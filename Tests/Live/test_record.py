@@ -105,20 +105,20 @@ class Record(unittest.TestCase):
         self.assertEqual(total, document["frames"])
 
     def test_a_replay_has_the_last_seconds(self):
-        run = self.record("--video", CHART, "--audio", "test", "--replay", "2", "--key-interval", "0.5",
+        run = self.record("--video", CHART, "--audio", "test", "--replay", "4", "--key-interval", "0.5",
                           name="replay-{number}.mp4")
-        run.wait_for(lambda now: now["time"] > 4, "four seconds")
+        run.wait_for(lambda now: now["time"] > 6, "six seconds")
         for number in (1, 2):
             run.send(signal.SIGUSR1)
             rig.wait_until(lambda: (self.folder / f"replay-{number:03}.mp4").exists(), "the saved replay")
-        run.wait_for(lambda now: now["time"] > 5, "another second")
+        run.wait_for(lambda now: now["time"] > 7, "another second")
         document = run.end()
         self.assertEqual([saved["path"] for saved in document["saved"]],
                          [str(self.folder / f"replay-{number:03}.mp4") for number in (1, 2)])
         for saved in document["saved"]:
             self.assertEqual(rig.decode_errors(saved["path"]), "")
             found = rig.probe(saved["path"])
-            self.assertTrue(2 <= float(found["format"]["duration"]) < 3.2, found["format"])
+            self.assertTrue(4 <= float(found["format"]["duration"]) < 5.2, found["format"])
             offsets = rig.offsets(saved["path"])
             self.assertLess(max(abs(offset + 0.0167) for offset in offsets), 0.06, offsets)
         self.assertEqual(len(os.listdir(self.folder.path)), 2)
