@@ -79,7 +79,7 @@ enum Holding {
                 queue.add(number, picture)
             }
             camera = nil
-            queue.end()
+            queue.end(readers: readers.count)
             for reader in readers { reader.join() }
             try expect(queue.wrong == nil, "\(queue.wrong ?? "")")
             say("\(queue.checked) pictures")
@@ -89,32 +89,39 @@ enum Holding {
 }
 
 /// Pictures for threads that check them.
-private final class PictureQueue: Sendable {
+private final class PictureQueue: @unchecked Sendable {
     private struct State {
         var pictures: [(Int, CapturedPicture)] = []
-        var isEnded = false
         var checked = 0
         var wrong: String?
     }
 
     private let state = Mutex(State())
+    /// Counts the pictures, and the ends: one for each thread, after all pictures.
+    private let ready = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() { sem_init(ready, 0, 0) }
+
+    deinit {
+        sem_destroy(ready)
+        ready.deallocate()
+    }
 
     var checked: Int { state.withLock { $0.checked } }
     var wrong: String? { state.withLock { $0.wrong } }
 
-    func add(_ number: Int, _ picture: CapturedPicture) { state.withLock { $0.pictures.append((number, picture)) } }
-    func end() { state.withLock { $0.isEnded = true } }
+    func add(_ number: Int, _ picture: CapturedPicture) {
+        state.withLock { $0.pictures.append((number, picture)) }
+        sem_post(ready)
+    }
+
+    func end(readers: Int) { for _ in 0..<readers { sem_post(ready) } }
 
     func run() {
         while true {
-            let (next, isEnded) = state.withLock { state in
-                (state.pictures.isEmpty ? nil : state.pictures.removeFirst(), state.isEnded)
-            }
-            guard let (number, picture) = next else {
-                if isEnded { return }
-                usleep(200)
-                continue
-            }
+            while sem_wait(ready) != 0 {}
+            let next = state.withLock { $0.pictures.isEmpty ? nil : $0.pictures.removeFirst() }
+            guard let (number, picture) = next else { return }
             do {
                 try Drawing.check(picture.buffer, is: number)
                 state.withLock { $0.checked += 1 }
