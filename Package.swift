@@ -480,6 +480,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Variables of the process that runs the tests.
+        .target(name: "CTestEnvironment", path: "Tests/CTestEnvironment"),
         // A program that confines itself as the helper does and tries to get out.
         .target(name: "CEscapes", path: "Tests/CEscapes"),
         .executableTarget(
@@ -498,8 +500,8 @@ let package = Package(
         .testTarget(
             name: "JobExecutionTests",
             dependencies: [
-                "ConfinedProgram", "HelperSandbox", "JobExecution", "MediaTypes", "SandboxEscapes", "TestSupport",
-                "VAToolboxCommand", "VAToolboxDecodingHelper", "VAToolboxHelper", "VAToolboxService",
+                "ConfinedProgram", "CTestEnvironment", "HelperSandbox", "JobExecution", "MediaTypes", "SandboxEscapes",
+                "TestSupport", "VAToolboxCommand", "VAToolboxDecodingHelper", "VAToolboxHelper", "VAToolboxService",
             ],
             swiftSettings: strict
         ),
@@ -562,8 +564,8 @@ let package = Package(
         .testTarget(
             name: "CaptureTests",
             dependencies: [
-                "AudioCoding", "CameraScenarios", "Capture", "CLinux", "CPipeWire", "CPulse", "CVideo4Linux", "CXCB",
-                "MediaTimeline", "MediaTypes", "PipeWireProducer", "TestSupport",
+                "AudioCoding", "CameraScenarios", "Capture", "CLinux", "CPipeWire", "CPulse", "CTestEnvironment",
+                "CVideo4Linux", "CXCB", "MediaTimeline", "MediaTypes", "PipeWireProducer", "TestSupport",
             ],
             exclude: ["PipeWire/Producer", "PipeWire/portal.py"],
             swiftSettings: strict

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct KilledRecordingTests {
     /// What a killed recording lacks is at most a fragment, and what the muxer held to interleave it: half a second.
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(60)))
     func killedRecordingsPlay() async throws {
         let seed = ProcessInfo.processInfo.environment["VATOOLBOX_KILL_SEED"].flatMap(UInt64.init) ?? 25
         let count = ProcessInfo.processInfo.environment["VATOOLBOX_KILLS"].flatMap(Int.init) ?? 4
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// A track that delivers nothing, such as a microphone that is muted, does not hold the file back.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(60)))
     func recordingsWithASilentTrack() async throws {
         let (written, playable) = try await kill(after: 8, interval: 0.5, isSilent: true)
         #expect(written - playable <= 1.5, "\(written) s written, \(playable) s playable")

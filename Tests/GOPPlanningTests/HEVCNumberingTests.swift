@@ -8,7 +8,7 @@ import Testing
 @testable import GOPPlanning
 
 /// Types, order counts, reference picture sets and lists as HEVC has them.
-@Suite(.timeLimit(.minutes(10))) struct HEVCNumberingTests {
+@Suite(.timeLimit(.minutes(60))) struct HEVCNumberingTests {
     private func numbers(
         generalized: Int = 0,
         _ change: (inout GOPStructure) -> Void,

@@ -9,7 +9,7 @@ import Testing
 /// the lists that the plan names, shows every picture in order and never runs out of room.
 ///
 /// `VATOOLBOX_SEED` plays one scenario again; `VATOOLBOX_SEQUENCES` sets how many are played.
-@Suite(.timeLimit(.minutes(10))) struct RandomPlanTests {
+@Suite(.timeLimit(.minutes(60))) struct RandomPlanTests {
     @Test func noScenarioBreaksAPromise() throws {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["VATOOLBOX_SEED"].flatMap(UInt64.init) { return try play(seed) }

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The project's own command, started by the service's own program.
-@Suite(.timeLimit(.minutes(5))) struct EncodeTests {
+@Suite(.timeLimit(.minutes(60))) struct EncodeTests {
     private let bench: Workbench
 
     init() throws {
@@ -148,7 +148,7 @@ import Testing
 }
 
 /// Programs that cannot be started.
-@Suite(.timeLimit(.minutes(3))) struct StartTests {
+@Suite(.timeLimit(.minutes(60))) struct StartTests {
     private let bench: Workbench
 
     init() throws { bench = try Workbench() }

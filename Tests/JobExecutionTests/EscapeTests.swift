@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// What a confined program can reach, and what it cannot: the same attempts with confinement and without it.
-@Suite(.timeLimit(.minutes(3))) struct EscapeTests {
+@Suite(.timeLimit(.minutes(60))) struct EscapeTests {
     private let bench: Workbench
     private let listeners: Listeners
 

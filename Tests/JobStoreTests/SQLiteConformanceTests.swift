@@ -75,7 +75,7 @@ final class SQLiteRig: StoreRig {
 }
 
 /// The store in SQLite does what every store must do.
-@Suite(.timeLimit(.minutes(10))) struct SQLiteConformanceTests {
+@Suite(.timeLimit(.minutes(60))) struct SQLiteConformanceTests {
     @Test(arguments: ConformanceCase.all) func conforms(demand: ConformanceCase) async throws {
         try await demand.run(try SQLiteRig())
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import JobStore
 
 /// The database's file: who may have it, and what happens if it is damaged or cannot be written.
-@Suite(.timeLimit(.minutes(5))) struct SQLiteFileTests {
+@Suite(.timeLimit(.minutes(60))) struct SQLiteFileTests {
     let folder: StoreFolder
 
     init() throws { folder = try StoreFolder() }

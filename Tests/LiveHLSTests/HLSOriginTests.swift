@@ -32,7 +32,7 @@ import Testing
             logger.logLevel = .critical
             origin = HLSOrigin(store, host: "127.0.0.1", port: 0, tls: nil, logger: logger)
             stop = try StopSignal()
-            try await Tool.apart { [origin] in try origin.start(within: 60_000) }
+            try await Tool.apart { [origin] in try origin.start(within: 600_000) }
             try presentation.begin(stream.tracks)
         }
 
@@ -179,12 +179,12 @@ import Testing
         let port = try #require(live.origin.port.flatMap { UInt16(exactly: $0) })
         let other = HLSOrigin(MemoryStore(), host: "127.0.0.1", port: port, tls: nil, logger: logger)
         await #expect {
-            try await Tool.apart { try other.start(within: 60_000) }
+            try await Tool.apart { try other.start(within: 600_000) }
         } throws: { error in
             (error as? MediaError)?.code == .unavailable && (error as? MediaError)?.message.contains("in use") == true
         }
         let tls = HLSAddress.TLS(certificate: "/nothing.pem", key: "/nothing.pem")
         let secure = HLSOrigin(MemoryStore(), host: "127.0.0.1", port: 0, tls: tls, logger: logger)
-        await #expect(throws: MediaError.self) { try await Tool.apart { try secure.start(within: 60_000) } }
+        await #expect(throws: MediaError.self) { try await Tool.apart { try secure.start(within: 600_000) } }
     }
 }

@@ -9,7 +9,7 @@ import Testing
 @testable import LiveSessions
 
 /// Files that are played.
-@Suite(.timeLimit(.minutes(5))) struct FilePlayerTests {
+@Suite(.timeLimit(.minutes(60))) struct FilePlayerTests {
     /// Makes a file of 400 ms of pictures with a pixel aspect ratio of 4:3, and passes its path on.
     private func withFile(_ body: (String) async throws -> Void) async throws {
         let path = NSTemporaryDirectory() + "file-player-\(UUID().uuidString).mkv"

@@ -15,7 +15,7 @@ import VAToolbox
 @testable import LiveSessions
 
 /// Sessions whose devices the test controls.
-@Suite(.timeLimit(.minutes(10))) struct LiveSessionTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveSessionTests {
     /// A camera that delivers pictures as the test says.
     private final class Camera: Sendable {
         struct State {

@@ -10,7 +10,7 @@ import Testing
 @testable import LiveSessions
 
 /// Mixes that cannot be made.
-@Suite(.timeLimit(.minutes(5))) struct SoundMixTests {
+@Suite(.timeLimit(.minutes(60))) struct SoundMixTests {
     /// A microphone that waits until it is stopped, and counts how many of it there are.
     private final class Microphone: SoundDevice {
         let format = AudioFormat(sampleType: .int16, sampleRate: 48000, layout: .mono)

@@ -92,7 +92,7 @@ private final class ScriptedServer: Sendable {
     }
 }
 
-@Suite("Broken connections", .timeLimit(.minutes(2)))
+@Suite("Broken connections", .timeLimit(.minutes(60)))
 struct BrokenConnectionTests {
     private static let id = String(repeating: "a", count: 26)
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Transcodes that share a process: what `scripts/verify concurrency` does with 50 of them.
-@Suite(.timeLimit(.minutes(10))) struct ConcurrentJobsTests {
+@Suite(.timeLimit(.minutes(60))) struct ConcurrentJobsTests {
     /// Half of them is cancelled. Each of the others has the output and the log that it has alone, and descriptors, threads,
     /// processes and files are as before.
     @Test func twelveAtOnceAreAsEachIsAlone() throws {

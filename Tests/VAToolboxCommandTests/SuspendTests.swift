@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// The system is suspended and resumes while the built command encodes on a GPU that is not there.
-@Suite(.timeLimit(.minutes(10))) struct SuspendTests {
+@Suite(.timeLimit(.minutes(60))) struct SuspendTests {
     private static let message = "the system was suspended and has resumed"
 
     /// A bus of the test's own.

@@ -3,7 +3,7 @@
 import Testing
 
 /// The distribution's own drivers on render nodes that let them down: x264 finishes what they began, with every frame.
-@Suite(.timeLimit(.minutes(15))) struct VendorFailureTests {
+@Suite(.timeLimit(.minutes(60))) struct VendorFailureTests {
     /// What a driver is, what its node does, and what is said of it.
     struct Trouble: Sendable, CustomTestStringConvertible {
         var driver: String

@@ -7,7 +7,7 @@ import Testing
 @testable import VAToolbox
 
 /// When `encode` waits, what that means for other calls, and what real-time mode does instead.
-@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct BackPressureTests {
+@Suite(.timeLimit(.minutes(60)), .usesHelpers) struct BackPressureTests {
     static func shape(_ place: Place) -> Shape { Shape(reorderDepth: 0, isVariable: false, place: place) }
 
     static func options(high: Int? = nil, framesAhead: Int = 3, realTime: RealTimeMode? = nil) -> SessionOptions {
@@ -170,7 +170,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct RealTimeTests {
+@Suite(.timeLimit(.minutes(60)), .usesHelpers) struct RealTimeTests {
     @Test(arguments: [RealTimeMode.DropPolicy.oldest, .newest], Place.all)
     func framesThatFindNoRoomAreDroppedAndReported(
         _ policy: RealTimeMode.DropPolicy,

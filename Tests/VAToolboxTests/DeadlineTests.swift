@@ -10,7 +10,7 @@ import Testing
 ///
 /// In this process such an encoder is lost: its thread stays where it is, and its device is not tried again. In a helper
 /// it is ended with its process, and tried again in a new one.
-@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct DeadlineTests {
+@Suite(.timeLimit(.minutes(60)), .usesHelpers) struct DeadlineTests {
     /// Longer than encoders that do not hang take on a busy machine. In helpers the deadlines of a session are also for the
     /// start of a process.
     static func options(_ place: Place) -> SessionOptions {

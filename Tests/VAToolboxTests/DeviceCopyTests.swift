@@ -9,7 +9,7 @@ import Testing
 @testable import VAToolbox
 
 /// Decoded pictures on a GPU that cannot be encoded where they are: the GPU copies them, until an encoder fails.
-@Suite(.timeLimit(.minutes(10))) struct DeviceCopyTests {
+@Suite(.timeLimit(.minutes(60))) struct DeviceCopyTests {
     private final class Surface: DeviceSurface {
         let device = "/dev/dri/renderD128"
         var isReadable: Bool { true }

@@ -7,7 +7,7 @@ import Testing
 @testable import VAToolbox
 
 /// What happens when encoders fail.
-@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct FailoverTests {
+@Suite(.timeLimit(.minutes(60)), .usesHelpers) struct FailoverTests {
     /// Ways in which an encoder fails at the sixth frame that it is given.
     static let faults: [InstanceScript.Step] = [
         .fail, .failPermanently, .failLater, .empty, .duplicate, .unknownNumber,

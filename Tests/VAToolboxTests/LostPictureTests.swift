@@ -7,7 +7,7 @@ import Testing
 @testable import VAToolbox
 
 /// Pictures on a GPU that are lost with its driver: their frames fail, and not the encoders.
-@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct LostPictureTests {
+@Suite(.timeLimit(.minutes(60)), .usesHelpers) struct LostPictureTests {
     private final class LostSurface: DeviceSurface {
         let device = "/dev/dri/renderD128"
         var isReadable: Bool { true }

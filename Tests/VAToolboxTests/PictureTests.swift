@@ -9,7 +9,7 @@ import Testing
 @testable import VAToolbox
 
 /// What the first picture says about itself, and pictures that no encoder can be given.
-@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct PictureTests {
+@Suite(.timeLimit(.minutes(60)), .usesHelpers) struct PictureTests {
     @Test(arguments: Place.all) func aPictureThatCannotBeConvertedIsRefusedAndTheSessionGoesOn(_ place: Place)
         async throws
     {

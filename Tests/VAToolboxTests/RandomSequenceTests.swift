@@ -14,7 +14,7 @@ import Testing
 ///
 /// `VATOOLBOX_SEED` plays one sequence again; `VATOOLBOX_SEQUENCES` sets how many are played in this process, and a
 /// hundredth of them in helpers.
-@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct RandomSequenceTests {
+@Suite(.timeLimit(.minutes(60)), .usesHelpers) struct RandomSequenceTests {
     @Test(arguments: Place.allCases) func noSequenceOfCallsBreaksTheContract(_ place: Place) async throws {
         let environment = ProcessInfo.processInfo.environment
         let stagehand = try Stagehand(place)

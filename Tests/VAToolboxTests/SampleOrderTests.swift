@@ -7,7 +7,7 @@ import Testing
 @testable import VAToolbox
 
 /// What comes out of a session whose encoders do not fail.
-@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct SampleOrderTests {
+@Suite(.timeLimit(.minutes(60)), .usesHelpers) struct SampleOrderTests {
     @Test(arguments: Shape.all)
     func everyFrameComesOutOnceWithItsTimesAndToken(_ shape: Shape) async throws {
         let rig = try await SessionRig(shape, [{ _ in shape.with { $0.keyFrameInterval = 11 } }])

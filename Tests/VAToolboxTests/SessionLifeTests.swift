@@ -8,7 +8,7 @@ import Testing
 @testable import VAToolbox
 
 /// The end of a session, in order and otherwise, and its consumer.
-@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct SessionLifeTests {
+@Suite(.timeLimit(.minutes(60)), .usesHelpers) struct SessionLifeTests {
     static func rig(
         _ place: Place,
         stage: Stage = Stage(),
@@ -228,7 +228,7 @@ import Testing
 }
 
 /// The callback form.
-@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct OutputHandlerTests {
+@Suite(.timeLimit(.minutes(60)), .usesHelpers) struct OutputHandlerTests {
     /// Notes what a handler was called with, and whether two calls overlapped.
     final class Recorder: Sendable {
         struct State {

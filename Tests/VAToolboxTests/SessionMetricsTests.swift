@@ -9,7 +9,7 @@ import Testing
 @testable import VAToolbox
 
 /// What sessions tell a metrics system.
-@Suite(.timeLimit(.minutes(5))) struct SessionMetricsTests {
+@Suite(.timeLimit(.minutes(60))) struct SessionMetricsTests {
     private static let shape = Shape(reorderDepth: 1, isVariable: false)
 
     private func dimensions(_ name: String, _ device: String, _ more: (String, String)...) -> [(String, String)] {

@@ -8,7 +8,7 @@ import Testing
 @testable import VAToolbox
 
 /// A stream keeps its codec: who may take over from whom where the codec was open at first.
-@Suite(.timeLimit(.minutes(10))) struct StreamCodecTests {
+@Suite(.timeLimit(.minutes(60))) struct StreamCodecTests {
     private static let shape = Shape(reorderDepth: 1, isVariable: false)
 
     /// What `auto` means on a machine with two GPUs: HEVC on them, H.264 on them, H.264 on the CPU, and HEVC there for

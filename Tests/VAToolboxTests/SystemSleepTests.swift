@@ -111,7 +111,7 @@ private final class FakeSystem: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct SystemSleepTests {
+@Suite(.timeLimit(.minutes(60))) struct SystemSleepTests {
     @Test func serviceIsListenedToOnceAndOnlyWhileSomebodyWantsToKnow() {
         let system = FakeSystem(hasService: true)
         let sleep = system.sleep
@@ -160,7 +160,7 @@ private final class FakeSystem: Sendable {
 }
 
 /// What a suspend of the system does to sessions.
-@Suite(.timeLimit(.minutes(5))) struct ResumeTests {
+@Suite(.timeLimit(.minutes(60))) struct ResumeTests {
     private static let shape = Shape(reorderDepth: 1, isVariable: false)
 
     private func switches(_ rig: SessionRig) async -> [EncoderSwitch] {

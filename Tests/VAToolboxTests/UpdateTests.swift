@@ -8,7 +8,7 @@ import Testing
 @testable import VAToolbox
 
 /// Changes of settings while a session runs.
-@Suite(.timeLimit(.minutes(10)), .usesHelpers) struct UpdateTests {
+@Suite(.timeLimit(.minutes(60)), .usesHelpers) struct UpdateTests {
     static let initialRate = 5000 * 1024
 
     /// The rates with which the frames were coded, by number of the frame.

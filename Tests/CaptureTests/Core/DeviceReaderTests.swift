@@ -8,7 +8,7 @@ import Testing
 @testable import Capture
 
 /// Devices that deliver, vanish, and fail.
-@Suite(.timeLimit(.minutes(5))) struct DeviceReaderTests {
+@Suite(.timeLimit(.minutes(60))) struct DeviceReaderTests {
     private typealias Reader = DeviceReader<String, Int>
 
     /// Reads all events of a reader as words.

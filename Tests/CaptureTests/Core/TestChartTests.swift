@@ -5,7 +5,7 @@ import MediaTypes
 import Testing
 
 /// The test chart.
-@Suite(.timeLimit(.minutes(5))) struct TestChartTests {
+@Suite(.timeLimit(.minutes(60))) struct TestChartTests {
     private func chart(_ change: (inout TestChart.Request) -> Void) throws -> (TestChart, StopSignal) {
         var request = TestChart.Request()
         change(&request)

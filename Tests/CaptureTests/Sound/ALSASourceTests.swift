@@ -11,11 +11,11 @@ import Testing
 extension SoundServerTests {
     /// Capture from ALSA's plug-ins, which need no sound card: `file`, which reads a file, and `pulse`.
     @Suite(.blocks) struct ALSASourceTests {
-        /// Makes the configuration of ALSA, which a process reads again if the variable names another file.
+        /// Makes the configuration of ALSA, which a process reads again if it is in another file.
         private func configure(_ text: String, in folder: SoundFolder) throws {
             let all = "</usr/share/alsa/alsa.conf>\n" + text
             let file = try folder.write(Array(all.utf8), to: "asound.conf")
-            setenv("ALSA_CONFIG_PATH", file, 1)
+            try #require(rename(file, try #require(getenv("ALSA_CONFIG_PATH"))) == 0)
         }
 
         /// A device that plays a file, as fast as it is read.
@@ -76,7 +76,7 @@ extension SoundServerTests {
                     let first = try next(source, count: 30)
                     let (last, frames) = try next(source, count: 100)
                     let elapsed = (last.arrival - first.0.arrival).seconds
-                    #expect(abs(elapsed - Double(frames) / 44100) < 0.1)
+                    #expect(abs(elapsed - Double(frames) / 44100) < 0.5)
                 }
             }
         }

@@ -103,7 +103,7 @@ final class SoundFolder: Sendable {
     }
 }
 
-/// Tests of sound servers, one at a time: they share the variables of the process.
+/// Tests of sound servers, one at a time: they share the files of the client's libraries.
 @Suite(.blocks, .serialized) struct SoundServerTests {}
 
 /// A sound server with a null sink `out`, in a folder of its own.
@@ -128,7 +128,6 @@ final class SoundServer: Sendable {
         address = "unix:\(path)/pulse/native"
         environment["PULSE_SERVER"] = address
         self.environment = environment
-        try Self.clientFolder.get()
         func start(_ arguments: String...) throws -> SoundProgram {
             try SoundProgram(arguments, environment: environment, output: log)
         }
@@ -166,20 +165,6 @@ final class SoundServer: Sendable {
         // The folder is removed when nothing writes into it any more.
         kill()
         for program in programs { _ = program.finish() }
-    }
-
-    /// The folder for the client's library, which otherwise makes files in the user's folder, until the process ends.
-    private static let clientFolder = Result { () throws -> Void in
-        var name = Array("/tmp/sound-client.XXXXXX".utf8CString)
-        guard mkdtemp(&name) != nil else { throw MediaError(.inputOutput, "no folder", status: Int(errno)) }
-        let path = String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        setenv("PULSE_COOKIE", "\(path)/cookie", 1)
-        setenv("PULSE_RUNTIME_PATH", path, 1)
-        atexit {
-            guard let path = getenv("PULSE_RUNTIME_PATH").map({ String(cString: $0) }) else { return }
-            unlink("\(path)/cookie")
-            rmdir(path)
-        }
     }
 
     private static func wait(for path: String, log: SoundFolder) throws {

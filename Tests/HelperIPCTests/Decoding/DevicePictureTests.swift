@@ -234,7 +234,7 @@ extension RemoteDecoder {
 
 extension ProcessTests {
     /// Pictures that stay on the device of a helper, which is in this process.
-    @Suite(.timeLimit(.minutes(5))) struct DevicePictureTests {
+    @Suite(.timeLimit(.minutes(60))) struct DevicePictureTests {
         private func frame(_ number: Int64, _ buffer: PixelBuffer) -> EncoderFrame {
             EncoderFrame(number: number, buffer: buffer, presentationTime: MediaTime(value: number, timescale: 30))
         }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What an output does with connections that refuse, fail, stall, and end.
-@Suite(.timeLimit(.minutes(5))) struct LiveOutputTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveOutputTests {
     /// What the connections of an output do, and what they have got.
     private final class Script: Sendable {
         enum Behaviour: Sendable {

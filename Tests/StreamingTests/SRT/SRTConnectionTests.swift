@@ -250,8 +250,11 @@ struct SRTConnectionTests {
             count += 1
             try stop.wait(for: [], until: 20)
         }
-        #expect(error?.code == .deadlineExceeded, "\(String(describing: error)) after \(ContinuousClock.now - begin)")
-        #expect(ContinuousClock.now - begin >= .seconds(1))
+        let duration = ContinuousClock.now - begin
+        #expect(duration >= .seconds(1))
+        // Where this thread stands still for five seconds, libsrt has ended the connection before.
+        let codes: [MediaError.Code] = duration < .seconds(5) ? [.deadlineExceeded] : [.deadlineExceeded, .inputOutput]
+        #expect(error.map { codes.contains($0.code) } == true, "\(String(describing: error)) after \(duration)")
     }
 
     @Test func receiversThatEnd() throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import VAToolbox
 
 /// Sessions that return frames in decoding order.
-@Suite(.usesHelpers, .timeLimit(.minutes(5))) struct DecodingOrderTests {
+@Suite(.usesHelpers, .timeLimit(.minutes(60))) struct DecodingOrderTests {
     private static let x264 = "-x264-params bframes=0:keyint=12:scenecut=0"
     private static let x265 = "-x265-params log-level=none:bframes=0:keyint=12:scenecut=0"
 

@@ -8,7 +8,7 @@ import Testing
 @testable import VAToolbox
 
 /// Sessions with decoders that follow scripts: each frame comes out once and in order, whatever fails.
-@Suite(.timeLimit(.minutes(5))) struct DecompressionSessionTests {
+@Suite(.timeLimit(.minutes(60))) struct DecompressionSessionTests {
     private struct Played {
         var frames: [DecodedFrame] = []
         var events: [DecompressionEvent] = []

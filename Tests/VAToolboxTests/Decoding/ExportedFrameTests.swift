@@ -24,7 +24,7 @@ private struct ShownFrame: Hashable, Sendable {
 }
 
 /// Frames that a session decodes on the GPU of the reference driver and exports as DMA-BUF.
-@Suite(.usesHelpers, .timeLimit(.minutes(10))) struct ExportedFrameTests {
+@Suite(.usesHelpers, .timeLimit(.minutes(60))) struct ExportedFrameTests {
     private static let identity = DecoderIdentity(name: "vaapi-h264", codec: .h264, device: "/dev/dri/renderD128")
 
     private func candidate(

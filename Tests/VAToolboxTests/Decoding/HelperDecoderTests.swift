@@ -11,7 +11,7 @@ import Testing
 @testable import VAToolbox
 
 /// Decoders in helper processes in a session: every frame comes out once and bit for bit, whatever happens to the helper.
-@Suite(.usesHelpers, .timeLimit(.minutes(10))) struct HelperDecoderTests {
+@Suite(.usesHelpers, .timeLimit(.minutes(60))) struct HelperDecoderTests {
     private static let faults = ["crash", "abort", "exit", "fail", "hang"]
 
     /// Only calls that hang need a deadline, so only those have a short one.
@@ -195,7 +195,7 @@ import Testing
 }
 
 /// The helper program of the product. One test at a time: the helpers are found by their name.
-@Suite(.usesHelpers, .serialized, .timeLimit(.minutes(10))) struct DecodingHelperTests {
+@Suite(.usesHelpers, .serialized, .timeLimit(.minutes(60))) struct DecodingHelperTests {
     private func candidate(deadline: Duration) throws -> DecoderCandidate {
         var pool = HelperPool.Options(.decoding)
         pool.path = try BuiltProgram.path("vatoolbox-decoding-helper")

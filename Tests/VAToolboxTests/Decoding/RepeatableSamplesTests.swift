@@ -12,7 +12,7 @@ import VideoDecoding
 @testable import VAToolbox
 
 /// Pictures that are decoded again from the samples of a session.
-@Suite(.timeLimit(.minutes(5))) struct RepeatableSamplesTests {
+@Suite(.timeLimit(.minutes(60))) struct RepeatableSamplesTests {
     /// A stream of x264 with groups of four pictures.
     private func stream(isOpen: Bool) async throws -> [SampleBuffer] {
         var configuration = EncoderConfiguration(width: 64, height: 48)

@@ -8,7 +8,7 @@ import Testing
 @testable import VAToolbox
 
 /// Samples that are submitted without waiting: each gets its outcome once, and its frame comes out as if it had waited.
-@Suite(.timeLimit(.minutes(5))) struct SubmittedSampleTests {
+@Suite(.timeLimit(.minutes(60))) struct SubmittedSampleTests {
     /// What became of the samples, by their index.
     private final class Outcomes: Sendable {
         private let all = Mutex<[Int: [MediaError?]]>([:])
