@@ -237,7 +237,8 @@ let package = Package(
             name: "Capture",
             dependencies: [
                 "AudioCoding", "BitstreamSyntax", "CALSA", "CFFmpeg", "CLinux", "CPipeWire", "CPulse", "CSystemBus",
-                "CVideo4Linux", "CXCB", "FFmpegSupport", "MediaTimeline", "MediaTypes", "VideoDecoding", logging,
+                "CVideo4Linux", "CXCB", "FFmpegSupport", "MediaTimeline", "MediaTypes", "PixelConversion",
+                "VideoDecoding", logging,
             ],
             swiftSettings: strict
         ),

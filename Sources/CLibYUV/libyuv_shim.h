@@ -8,6 +8,7 @@
 #include <libyuv/compare.h>
 #include <libyuv/planar_functions.h>
 #include <libyuv/convert.h>
+#include <libyuv/convert_argb.h>
 #include <libyuv/scale.h>
 
 #endif

@@ -267,6 +267,7 @@ public actor LiveSession {
             }
             guard isActive else { return }
             latestArrival = MonotonicClock.now
+            settings.preview?(picture.buffer)
             try await prepare(picture)
             try await append(picture, of: index)
         case .item(.sound(let buffer)):

@@ -26,6 +26,9 @@ public struct LiveSettings: Sendable {
     /// What is shown while there are no pictures.
     public var absence = AbsentPictures.nothing
 
+    /// Is given every picture of the input in use, when it comes, on a thread of the session: it must return at once, and hold
+    /// few pictures, as devices have few. See `PreviewWindow`.
+    public var preview: (@Sendable (PixelBuffer) -> Void)?
     /// How long the session lasts; `nil` until it is stopped.
     public var duration: MediaTime?
 

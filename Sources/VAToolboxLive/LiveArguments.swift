@@ -136,6 +136,23 @@ struct LiveInputArguments: ParsableArguments, Sendable {
     )
     var audio: [String] = []
 
+    @Flag(help: "Show what comes in, in a window of X11.")
+    var preview = false
+
+    /// What shows the pictures; `nil` without `--preview`.
+    ///
+    /// - Parameter input: Whether there are pictures.
+    func previewer(of input: [LiveInput], console: Console) throws(MediaError) -> (@Sendable (PixelBuffer) -> Void)? {
+        guard preview else { return nil }
+        guard !input.isEmpty else {
+            throw MediaError(.invalidArgument, "--preview shows pictures, and there are none", allowed: "with --video")
+        }
+        let window = try PreviewWindow(title: input[0].name + " - vatoolbox") { error in
+            console.warning("there is no preview any more: \(error.readable)")
+        }
+        return { window.show($0) }
+    }
+
     /// The inputs of pictures.
     func pictures() throws(MediaError) -> [LiveInput] {
         try video.map { (text) throws(MediaError) in try .pictures(DeviceAddress(text), name: text) }

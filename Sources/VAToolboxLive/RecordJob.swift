@@ -68,6 +68,7 @@ final class RecordJob: LiveJob {
         guard !pictures.isEmpty || sound != nil else {
             throw MediaError(.invalidArgument, "there is nothing to record", allowed: "--video, --audio, or both")
         }
+        settings.preview = try command.inputs.previewer(of: pictures, console: base.console)
         switch try command.output.destination() {
         case .file(let options):
             return try LiveSession(

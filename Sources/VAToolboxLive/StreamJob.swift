@@ -62,6 +62,7 @@ final class StreamJob: LiveJob {
                 allowed: "files, --video, --audio, or several of them"
             )
         }
+        settings.preview = try command.inputs.previewer(of: pictures, console: base.console)
         if pictures.allSatisfy({ !$0.isPatient }) { settings.absence = .slate(nil) }
         let receivers = try command.output.receivers(keyFrameInterval: settings.video.keyFrameInterval.duration)
         var others: [StreamingSession.OutputMaker] = []

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Screens of a real X server and sound of a real sound server, recorded in step."""
 
+import json
 import os
+import subprocess
 import unittest
 
 import rig
@@ -48,6 +50,34 @@ class Screens(unittest.TestCase):
         video = rig.stream(rig.probe(self.folder / "out.mkv"), "video")
         # 4:2:0 needs even sizes.
         self.assertEqual((video["width"], video["height"]), (100, 98))
+
+    def test_a_preview_shows_what_is_recorded_and_can_be_closed(self):
+        run = self.record("--video", "test,size=320x180", "--preview", env={"DISPLAY": self.screen.name})
+
+        def color(x, y):
+            pixels = subprocess.run(["ffmpeg", "-v", "error", "-f", "x11grab", "-draw_mouse", "0", "-i", self.screen.name,
+                                     "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"],
+                                    capture_output=True, check=True).stdout
+            return tuple(pixels[(y * 640 + x) * 3:][:3])
+
+        # The green and the magenta bar of the chart, and nothing beside the window.
+        near = lambda one, other: max(abs(a - b) for a, b in zip(one, other)) < 24  # noqa: E731
+        rig.wait_until(lambda: near(color(160, 90), (0, 191, 0)) and near(color(205, 90), (191, 0, 191)), "the chart")
+        self.assertEqual(color(500, 300), (0, 0, 0))
+        subprocess.run(["xdotool", "search", "--class", "vatoolbox", "windowclose"], check=True,
+                       env={**os.environ, "DISPLAY": self.screen.name})
+        rig.wait_until(lambda: color(160, 90) == (0, 0, 0), "the end of the window")
+        before = run.latest()["frames"]
+        run.wait_for(lambda now: now["frames"] > before + 10, "more pictures")
+        document = run.end()
+        self.assertEqual(document["status"], "done")
+        self.assertEqual(rig.decode_errors(self.folder / "out.mkv"), "")
+
+    def test_a_preview_without_a_display_is_an_error(self):
+        run = self.record("--video", "test", "--preview", env={"DISPLAY": ":4711"})
+        document = run.result(status=1)
+        self.assertIn(":4711", json.dumps(document))
+        self.assertEqual(sorted(self.folder.path.iterdir()), [])
 
     def test_a_server_that_ends_while_recording(self):
         run = self.record("--video", f"x11:{self.screen.name}")

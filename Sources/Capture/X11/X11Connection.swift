@@ -170,7 +170,7 @@ extension X11Connection {
     }
 
     /// Throws if the connection has ended.
-    private func check() throws(MediaError) {
+    func check() throws(MediaError) {
         if xcb_connection_has_error(raw) != 0 { throw X11Refusal.gone(display) }
     }
 }

@@ -197,7 +197,7 @@ extension X11Connection {
         }
     }
 
-    private func atom(_ name: String) throws(MediaError) -> UInt32 {
+    func atom(_ name: String) throws(MediaError) -> UInt32 {
         let cookie = xcb_intern_atom(raw, 0, UInt16(clamping: name.utf8.count), name)
         return try ask(cookie.sequence, of: "InternAtom") { (reply: UnsafePointer<xcb_intern_atom_reply_t>) in
             reply.pointee.atom

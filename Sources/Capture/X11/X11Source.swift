@@ -199,7 +199,7 @@ extension X11Connection {
 
 extension X11Connection {
     /// Returns the length of a row as the server writes it.
-    private func bytesPerRow(width: Int, depth: UInt8, visual: UInt32) throws(MediaError) -> Int {
+    func bytesPerRow(width: Int, depth: UInt8, visual: UInt32) throws(MediaError) -> Int {
         guard let setup = xcb_get_setup(raw) else { throw X11Refusal.gone(display) }
         let formats = UnsafeBufferPointer(
             start: xcb_setup_pixmap_formats(setup),
@@ -214,7 +214,7 @@ extension X11Connection {
             let colors = masks.map { "0x" + String($0, radix: 16) }.joined(separator: " ")
             throw MediaError(
                 .unsupported,
-                "the pixels of the display cannot be captured",
+                "the display has other pixels than those that can be captured and shown",
                 given: "depth \(depth), \(bits) bits per pixel, \(order)-endian, red, green and blue \(colors)",
                 allowed: "depth 24 or 32, 32 bits per pixel, little-endian, red, green and blue 0xff0000 0xff00 0xff"
             )
