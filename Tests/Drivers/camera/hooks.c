@@ -20,6 +20,31 @@
 
 #define HOOK __attribute__((visibility("default")))
 
+/* What comes after this library: another one that is preloaded, or the C library. */
+static int (*next_openat)(int, const char *, int, ...);
+static int (*next_close)(int);
+static int (*next_ioctl)(int, unsigned long, ...);
+static void *(*next_mmap)(void *, size_t, int, int, int, off_t);
+
+static void *next(const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    if (!found)
+        abort();
+    return found;
+}
+
+/* Others may be called before the constructor of this library. */
+static void find_next(void)
+{
+    if (next_mmap)
+        return;
+    next_openat = (int (*)(int, const char *, int, ...))next("openat");
+    next_close = (int (*)(int))next("close");
+    next_ioctl = (int (*)(int, unsigned long, ...))next("ioctl");
+    next_mmap = (void *(*)(void *, size_t, int, int, int, off_t))next("mmap");
+}
+
 /* Paths of cameras in /dev lead to the folder of the descriptions; others stay as they are. */
 static const char *translated(const char *path, char buffer[PATH_MAX])
 {
@@ -48,8 +73,10 @@ static int open_through(int folder, const char *path, int flags, mode_t mode)
     char buffer[PATH_MAX];
 
     path = translated(path, buffer);
-    if (!is_camera_path(path))
-        return (int)syscall(SYS_openat, folder, path, flags, mode);
+    if (!is_camera_path(path)) {
+        find_next();
+        return next_openat(folder, path, flags, mode);
+    }
     pthread_mutex_lock(&camera_lock);
     int descriptor = camera_open(path, flags);
     int error = errno;
@@ -95,7 +122,8 @@ HOOK int close(int descriptor)
         camera_close(descriptor);
         pthread_mutex_unlock(&camera_lock);
     }
-    return (int)syscall(SYS_close, descriptor);
+    find_next();
+    return next_close(descriptor);
 }
 
 HOOK int ioctl(int descriptor, unsigned long request, ...)
@@ -110,8 +138,10 @@ HOOK int ioctl(int descriptor, unsigned long request, ...)
     int status = file ? camera_request(descriptor, file, request, argument) : 0;
     int error = errno;
     pthread_mutex_unlock(&camera_lock);
-    if (!file)
-        return (int)syscall(SYS_ioctl, descriptor, request, argument);
+    if (!file) {
+        find_next();
+        return next_ioctl(descriptor, request, argument);
+    }
     errno = error;
     return status;
 }
@@ -123,8 +153,10 @@ static void *map_through(void *address, size_t length, int protection, int flags
     void *base = file ? camera_map(file, length, protection, flags, offset, address) : NULL;
     int error = errno;
     pthread_mutex_unlock(&camera_lock);
-    if (!file)
-        return (void *)syscall(SYS_mmap, address, length, protection, flags, descriptor, offset);
+    if (!file) {
+        find_next();
+        return next_mmap(address, length, protection, flags, descriptor, offset);
+    }
     errno = error;
     return base;
 }

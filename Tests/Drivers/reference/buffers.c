@@ -173,6 +173,7 @@ static void map_surface(struct driver *driver, struct buffer *buffer, void **poi
                         surface->object.id, surface->reading + surface->coding);
     wait_for_surface(driver, surface, VA_TIMEOUT_INFINITE);
     surface->mapped++;
+    surface_report_access(surface, "vaMapBuffer");
     *pointer = buffer->data;
 }
 

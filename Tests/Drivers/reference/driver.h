@@ -238,6 +238,7 @@ void objects_unwaitable(VADriverContextP context, const uint32_t *ids, int count
 
 /* What the kinds do when their last reference goes; with the lock held. */
 void surface_free(struct driver *driver, struct surface *surface);
+void surface_report_access(const struct surface *surface, const char *call); /* by the client's CPU */
 void buffer_free(struct driver *driver, struct buffer *buffer);
 void context_free(struct driver *driver, struct context *context);
 

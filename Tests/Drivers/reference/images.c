@@ -254,6 +254,7 @@ static VAStatus transfer_locked(struct driver *driver, struct transfer *transfer
     }
     if (faults_device_lost(driver->faults)) /* meanwhile */
         return VA_STATUS_ERROR_OPERATION_FAILED;
+    surface_report_access(transfer->surface, call);
     pthread_mutex_unlock(&driver->lock);
     transfer_samples(transfer);
     pthread_mutex_lock(&driver->lock);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <va/va_drmcommon.h>
 
 /* What the attributes of vaCreateSurfaces ask for. */
@@ -130,6 +131,12 @@ static VAStatus create_surface(struct driver *driver, const struct request *requ
     }
     *id = surface->object.id;
     return VA_STATUS_SUCCESS;
+}
+
+void surface_report_access(const struct surface *surface, const char *call)
+{
+    journal_event("access", "\"process\":%d,\"call\":\"%s\",\"surface\":%u,\"imported\":%s", (int)getpid(), call,
+                  surface->object.id, surface->memory.owner == MEMORY_DRIVER ? "false" : "true");
 }
 
 void surface_free(struct driver *driver, struct surface *surface)
