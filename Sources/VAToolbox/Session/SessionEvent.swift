@@ -113,6 +113,8 @@ public struct SessionStatistics: Sendable, Hashable {
     public var copiedPictures = 0
     /// Pictures whose size, format or colour the encoder converted, as on a GPU, instead of the CPU.
     public var convertedByEncoder = 0
+    /// Pictures whose size, format or colour the CPU converted for an encoder that could not.
+    public var convertedByCPU = 0
     /// Encoders that were created.
     public var createdEncoders = 0
     /// Encoders that failed, in creation or later.

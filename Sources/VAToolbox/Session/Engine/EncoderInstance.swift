@@ -241,13 +241,20 @@ final class EncoderInstance: Sendable {
         if case .deviceSurface = adapted.buffer.storage { hadDevicePictures.store(true, ordering: .relaxed) }
         do throws(MediaError) {
             try encoder.encode(adapted)
+            noteConversion(adapted, of: frame)
             return adapted.conversion != nil
         } catch {
             guard adapted.conversion != nil, error.code == .conversionFailed else { throw error }
             post(.adjusted(adapter.giveUpConversions(of: encoder, because: error)))
-            try encoder.encode(try adapter.adapt(frame))
+            let converted = try adapter.adapt(frame)
+            try encoder.encode(converted)
+            noteConversion(converted, of: frame)
             return false
         }
+    }
+
+    private func noteConversion(_ adapted: EncoderFrame, of frame: EncoderFrame) {
+        if adapted.buffer !== frame.buffer { post(.pictureConverted) }
     }
 
     private func reportCopies(since before: Int, _ encoder: any EncoderBackend) {

@@ -60,6 +60,7 @@ extension SessionMachine {
             adjustmentsAtWork.insert(adjustment.withoutReason)
             actions.append(.report(.adjusted(adjustment)))
         case .picturesCopied(let count): statistics.copiedPictures += count
+        case .pictureConverted: statistics.convertedByCPU += 1
         case .output(.coded(let frame)): take(frame)
         case .output(.failed(let error)), .failed(let error): fail(error)
         case .updated(let outcome): updated(outcome)

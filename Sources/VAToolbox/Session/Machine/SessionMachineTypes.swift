@@ -30,6 +30,8 @@ extension SessionMachine {
         case frameLost(Int64, MediaError)
         /// The number of additional copies that the memory type of the pictures required.
         case picturesCopied(Int)
+        /// The CPU has converted the picture of a frame.
+        case pictureConverted
         /// A setting differs from here on.
         case adjusted(Adjustment)
         case output(EncoderOutput)
