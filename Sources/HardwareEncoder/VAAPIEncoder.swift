@@ -207,16 +207,23 @@ final class VAAPIEncoder<Stream: CodedStream>: EncoderBackend {
 
     private func surface(_ frame: EncoderFrame) throws(MediaError) -> InputSurface {
         if let conversion = frame.conversion { return try converter.surface(for: frame.buffer, conversion) }
-        // The device copies a surface that is too small for whole blocks, or has another format.
-        if copiesOnDevice, input.isOnDevice(frame.buffer), !input.isInPlace(frame.buffer) {
+        // The device copies a picture that is too small for whole blocks, or has another format.
+        if copiesOnDevice, let isImport = try deviceCopy(frame.buffer) {
             do throws(MediaError) {
-                return try converter.surface(for: frame.buffer, .copy(of: frame.buffer.pictureDescription))
+                let conversion = PictureConversion.copy(of: frame.buffer.pictureDescription)
+                return try converter.surface(for: frame.buffer, conversion, importsOnly: isImport)
             } catch {
-                logger.notice("decoded pictures are copied by the CPU, because the device cannot copy one: \(error)")
+                logger.notice("pictures are copied by the CPU, because the device cannot copy one: \(error)")
                 copiesOnDevice = false
             }
         }
         return try input.surface(for: frame.buffer)
+    }
+
+    /// Whether the device must import a picture to copy it; `nil` if it need not copy it.
+    private func deviceCopy(_ buffer: PixelBuffer) throws(MediaError) -> Bool? {
+        if input.isOnDevice(buffer) { return input.isInPlace(buffer) ? nil : false }
+        return try input.isTooSmall(buffer) ? true : nil
     }
 
     private func submit(_ planned: PlannedPicture) throws(MediaError) {

@@ -173,13 +173,20 @@ def fail_with_pages(program, folder, *options):
 
 
 def copy_without_room(program, folder, *options):
-    """DMA-BUFs that end with the picture's last row are copied, for the last macroblocks lie partly behind them."""
+    """DMA-BUFs that end with the picture's last row, so that the last macroblocks lie partly behind them: the video
+    processor copies them, or without one the CPU."""
     frames = 30
-    scenario = run(program, folder, frames, "memory=dma-buf", "room=no", *options, size=(642, 358), copied=frames)
-    if not scenario.complaints:
-        check_releases(scenario, frames)
-        scenario.expect("times that it was told", scenario.ended.output.count(TOLD), 1)
-    return scenario.complaints
+    words = ("memory=dma-buf", "room=no", *options)
+    other = run(program, folder, frames, *words, size=(642, 358))
+    scenario = run(program, folder, frames, *words, size=(642, 358), copied=frames, limits="video-processing=no")
+    for each in (other, scenario):
+        if not each.complaints:
+            check_releases(each, frames)
+    scenario.expect("times that it was told", scenario.ended.output.count(TOLD), 1)
+    scenario.expect("times that the CPU's copies were told with a processor", other.ended.output.count(TOLD), 0)
+    imported = sum(entry["imported"] for entry in other.journal.entries if entry["kind"] == "conversion")
+    other.expect("pictures that the processor copied", imported, frames)
+    return other.complaints + scenario.complaints
 
 
 def copy_between_rows(program, folder, *options):

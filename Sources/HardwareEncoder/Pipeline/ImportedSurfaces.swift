@@ -12,6 +12,8 @@ struct ImportedSurfaces: ~Copyable {
         case imported(Surface)
         /// It cannot be imported.
         case refused(MediaError)
+        /// It has no room for whole macroblocks, which only an encoder needs.
+        case tooSmall(MediaError)
     }
 
     /// The memory and layout of a picture. A DMA-BUF has a unique file number, regardless of its descriptor.
@@ -73,7 +75,13 @@ struct ImportedSurfaces: ~Copyable {
         let descriptors = try KeptDescriptors(memory.fileDescriptors)
         let outcome: Outcome
         do throws(MediaError) {
-            outcome = .imported(try importSurface(memory, key.files, sizes, buffer))
+            try checkMisreading(memory, key.files)
+            try checkArrangement(buffer)
+            let hasRoom = hasRoom(memory.planes, buffer.format, key.files, sizes)
+            // A driver may read all macroblocks of the declared size, and therefore beyond the memory.
+            outcome =
+                hasRoom || !buffer.isMapped
+                ? .imported(try importSurface(memory, sizes, buffer, hasRoom: hasRoom)) : .tooSmall(tooSmall(buffer))
         } catch {
             outcome = .refused(error)
         }
@@ -83,29 +91,10 @@ struct ImportedSurfaces: ~Copyable {
 
     private func importSurface(
         _ memory: DMABuffer,
-        _ files: [File],
         _ sizes: [Int],
-        _ buffer: PixelBuffer
+        _ buffer: PixelBuffer,
+        hasRoom: Bool
     ) throws(MediaError) -> Surface {
-        try checkMisreading(memory, files)
-        if let format, !buffer.format.lies(as: format) {
-            throw MediaError(
-                .unsupported,
-                "the samples of the picture are arranged differently from the driver's surfaces",
-                given: buffer.format.rawValue,
-                allowed: format.description
-            )
-        }
-        let hasRoom = hasRoom(memory.planes, buffer.format, files, sizes)
-        // A driver may read all macroblocks of the declared size, and therefore beyond the memory.
-        if !hasRoom, buffer.isMapped {
-            throw MediaError(
-                .unsupported,
-                "the planes are too small for whole macroblocks",
-                given: "\(buffer.width)x\(buffer.height)",
-                allowed: "\(columns)x\(rows)"
-            )
-        }
         let objects = zip(memory.fileDescriptors, sizes).map { descriptor, size in
             DMABufLayout.Object(descriptor: descriptor, size: UInt32(clamping: size), modifier: memory.modifier)
         }
@@ -129,6 +118,25 @@ struct ImportedSurfaces: ~Copyable {
         return try calling(.frameFailed) { () throws(VAError) in
             try display.importSurface(layout, renderTargetFormat: buffer.format.renderTargetFormat)
         }
+    }
+
+    private func tooSmall(_ buffer: PixelBuffer) -> MediaError {
+        MediaError(
+            .unsupported,
+            "the planes are too small for whole macroblocks",
+            given: "\(buffer.width)x\(buffer.height)",
+            allowed: "\(columns)x\(rows)"
+        )
+    }
+
+    private func checkArrangement(_ buffer: PixelBuffer) throws(MediaError) {
+        guard let format, !buffer.format.lies(as: format) else { return }
+        throw MediaError(
+            .unsupported,
+            "the samples of the picture are arranged differently from the driver's surfaces",
+            given: buffer.format.rawValue,
+            allowed: format.description
+        )
     }
 
     private func checkMisreading(_ memory: DMABuffer, _ files: [File]) throws(MediaError) {

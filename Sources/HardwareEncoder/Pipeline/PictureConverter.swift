@@ -75,8 +75,13 @@ final class PictureConverter {
 
     /// Returns the surface that will contain the converted picture once the device has processed it.
     ///
+    /// - Parameter importsOnly: Whether the CPU must not copy the picture for the processor.
     /// - Throws: `conversionFailed`.
-    func surface(for buffer: PixelBuffer, _ conversion: PictureConversion) throws(MediaError) -> InputSurface {
+    func surface(
+        for buffer: PixelBuffer,
+        _ conversion: PictureConversion,
+        importsOnly: Bool = false
+    ) throws(MediaError) -> InputSurface {
         do throws(MediaError) {
             let picture = buffer.pictureDescription
             guard conversion.source.isInside(width: picture.width, height: picture.height),
@@ -87,7 +92,8 @@ final class PictureConverter {
             let processor = try preparedProcessor(picture, conversion)
             let order = try processor.capabilities.order(picture, conversion)
             try prove(Kind(picture: picture.withoutAttachments, conversion: conversion.withoutAttachments), processor)
-            let source = try preparedInput(picture, processor).surface(for: buffer)
+            let input = try preparedInput(picture, processor)
+            let source = try importsOnly ? input.importedSurface(for: buffer) : input.surface(for: buffer)
             return try calling(.conversionFailed) { () throws(VAError) in
                 let target = try pool.take()
                 try processor.process(source.surface, into: target.surface, order)

@@ -75,7 +75,7 @@ final class PictureInput {
         }
         switch try imports.surface(memory, buffer) {
         case .imported(let surface): return InputSurface(surface, buffer)
-        case .refused(let error):
+        case .refused(let error), .tooSmall(let error):
             guard buffer.isMapped else { throw error }
             if !hasToldOfRefusal {
                 logger.notice("a DMA-BUF cannot be imported and is copied; others may be copied, too: \(error)")
@@ -83,6 +83,27 @@ final class PictureInput {
             hasToldOfRefusal = true
             return try copy(buffer)
         }
+    }
+
+    /// Returns the surface of a picture in a DMA-BUF, without a copy.
+    ///
+    /// - Throws: The driver's error, or `unsupported` if it cannot be imported.
+    func importedSurface(for buffer: PixelBuffer) throws(MediaError) -> InputSurface {
+        guard case .dmaBuf(let memory) = buffer.storage else {
+            throw MediaError(.unsupported, "only DMA-BUFs are imported", given: buffer.storage.name)
+        }
+        switch try imports.surface(memory, buffer) {
+        case .imported(let surface): return InputSurface(surface, buffer)
+        case .refused(let error), .tooSmall(let error): throw error
+        }
+    }
+
+    /// Whether a picture is in a DMA-BUF that can be imported for other uses than encoding: it has no room for whole
+    /// blocks.
+    func isTooSmall(_ buffer: PixelBuffer) throws(MediaError) -> Bool {
+        guard case .dmaBuf(let memory) = buffer.storage else { return false }
+        if case .tooSmall = try imports.surface(memory, buffer) { return true }
+        return false
     }
 
     /// Whether a picture is in a surface of the display.

@@ -81,7 +81,8 @@ public struct FilePicture: Sendable, Hashable {
 /// A picture in DMA-BUF memory, described as in `drmPrimeFDToHandle` and `VADRMPRIMESurfaceDescriptor`.
 ///
 /// It is encoded in place if its planes have room for whole macroblocks: 16 columns and rows of luma, 8 rows of chroma.
-/// The padding around the picture is coded, and cropped by decoders. A linear buffer without that room is copied.
+/// The padding around the picture is coded, and cropped by decoders. The GPU copies a linear buffer without that room, or
+/// the CPU if the GPU cannot.
 public struct DMABuffer: Sendable, Hashable {
     /// One plane of the picture.
     public struct Plane: Sendable, Hashable {

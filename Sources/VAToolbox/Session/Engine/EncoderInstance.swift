@@ -238,7 +238,10 @@ final class EncoderInstance: Sendable {
     ) throws(MediaError) -> Bool {
         let adapted = try adapter.adapt(frame)
         if adapted.conversion != nil { hasConverted.store(true, ordering: .relaxed) }
-        if case .deviceSurface = adapted.buffer.storage { hadDevicePictures.store(true, ordering: .relaxed) }
+        switch adapted.buffer.storage {
+        case .deviceSurface, .dmaBuf: hadDevicePictures.store(true, ordering: .relaxed)
+        case .owned, .external, .sharedMemory, .file: break
+        }
         do throws(MediaError) {
             try encoder.encode(adapted)
             noteConversion(adapted, of: frame)
