@@ -22,6 +22,17 @@ public protocol PictureDevice: AnyObject {
     ///   or a display server that has ended: another device may be opened in its place when it is back; `inputOutput`
     ///   for any other failure of the device.
     func read() throws(MediaError) -> CapturedPicture
+
+    /// Asks the device for memory that the CPU reads fast, instead of a GPU's. It may be called before each
+    /// ``read()``, and pictures in the old memory may still come. Devices with one kind of memory ignore it.
+    ///
+    /// - Throws: `inputOutput` if the device cannot be asked.
+    func avoidDMABufs() throws(MediaError)
+}
+
+extension PictureDevice {
+    /// Does nothing.
+    public func avoidDMABufs() throws(MediaError) {}
 }
 
 /// A source of sound: a microphone, what the system plays, or a test tone. The rules of ``PictureDevice`` apply.
@@ -62,10 +73,12 @@ public struct CapturedPicture: Sendable {
     public var time: MediaTime
     /// The number of pictures between the previous one and this one that the device has dropped.
     public var lostBefore: Int
+    /// Whether the CPU has copied the samples, because the device could not do without its memory.
+    public var isCopy: Bool
 
     /// Makes a captured picture.
-    public init(_ buffer: PixelBuffer, time: MediaTime, lostBefore: Int = 0) {
-        (self.buffer, self.time, self.lostBefore) = (buffer, time, lostBefore)
+    public init(_ buffer: PixelBuffer, time: MediaTime, lostBefore: Int = 0, isCopy: Bool = false) {
+        (self.buffer, self.time, self.lostBefore, self.isCopy) = (buffer, time, lostBefore, isCopy)
     }
 }
 

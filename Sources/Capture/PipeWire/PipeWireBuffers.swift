@@ -89,6 +89,16 @@ final class PipeWireBuffers {
         )
     }
 
+    /// Offers other formats, of which the server negotiates one. Until then, the buffers stay what they are.
+    ///
+    /// - Throws: `inputOutput` or `outOfMemory`.
+    func offer(_ request: PipeWireStream.Request) throws(MediaError) {
+        let status = PipeWireOffers(request).withParameters { parameters in
+            pw_stream_update_params(stream, parameters.baseAddress, UInt32(parameters.count))
+        }
+        guard status >= 0 else { throw Self.failed("pw_stream_update_params", status: -status) }
+    }
+
     private func connect(_ request: PipeWireStream.Request) throws(MediaError) {
         let status = PipeWireOffers(request).withParameters { parameters in
             pipewire_receive(stream, node.id, parameters.baseAddress, UInt32(parameters.count))
@@ -221,8 +231,8 @@ extension PipeWireBuffers {
     /// The buffer is used for a picture, until its number is in the returns.
     func hold(_ number: Int) { held.insert(number) }
 
-    /// Whether the source has buffers to go on with while one more is held.
-    var hasSpare: Bool { buffers.count - held.count - waiting.count >= 3 }
+    /// Whether so many buffers remain for the source while one more is held.
+    func hasSpare(_ count: Int) -> Bool { buffers.count - held.count - waiting.count > count }
 }
 
 extension pipewire_picture {

@@ -5,10 +5,10 @@ public import MediaTypes
 
 /// A camera or a screen that a PipeWire server offers.
 ///
-/// The pictures are in DMA-BUFs if ``Request/modifiers`` names one that the source has, and in shared memory otherwise.
-/// They return to the source when their buffers are released, on any thread, with the next call of ``read()``. Memory
+/// The pictures are in DMA-BUFs if ``Request/modifiers`` names one that the source has, and in shared memory otherwise,
+/// also after ``avoidDMABufs()``. They return to the source when their buffers are released, on any thread, with the next call of ``read()``. Memory
 /// of the source is used without a copy if the source cannot shorten it (a sealed memory file, or memory of a device),
-/// and as long as two more buffers remain for the source. Otherwise, and in memory that the server has made, the
+/// and as long as two more buffers remain for the source, of DMA-BUFs one. Otherwise, and in memory that the server has made, the
 /// pictures are copies. A source of tiled DMA-BUFs whose buffers are all in use waits, and loses pictures.
 ///
 /// The valid part of the pictures is respected (`SPA_META_VideoCrop`). The times are those of the source if it states
@@ -36,6 +36,9 @@ public final class PipeWireStream: PictureDevice {
     private var timing = PipeWireTiming()
     private var pool: PixelBufferPool?
     private var failure: MediaError?
+    private var request: Request
+    /// Whether the source offers memory that is not in DMA-BUFs, as far as it says.
+    private let hasOtherMemory: Bool
 
     /// Opens a source of a server, and waits until it has agreed on a format.
     ///
@@ -61,10 +64,12 @@ public final class PipeWireStream: PictureDevice {
         stop: StopSignal
     ) throws(MediaError) {
         try request.validate()
-        (self.stop, self.connection, self.session) = (stop, connection, session)
+        (self.stop, self.connection, self.session, self.request) = (stop, connection, session, request)
         try connection.synchronise(stop)
         node = try Self.find(request.target, Array(connection.nodes.values))
-        try connection.formats(of: node.id, stop).check(request, node)
+        let offered = try connection.formats(of: node.id, stop)
+        try offered.check(request, node)
+        hasOtherMemory = offered.hasOtherMemory
         let returns = try PipeWireReturns()
         let buffers = try PipeWireBuffers(request, node, connection, returns)
         (self.returns, self.buffers) = (returns, buffers)
@@ -98,6 +103,13 @@ public final class PipeWireStream: PictureDevice {
             failure = error
             throw error
         }
+    }
+
+    /// Asks the source for shared memory instead of DMA-BUFs, once. A source that has nothing else goes on with them.
+    public func avoidDMABufs() throws(MediaError) {
+        guard !request.modifiers.isEmpty, hasOtherMemory else { return }
+        request.modifiers = []
+        try buffers.offer(request)
     }
 
     private static func find(_ target: Request.Target, _ nodes: [PipeWireNode]) throws(MediaError) -> PipeWireNode {
@@ -150,6 +162,7 @@ extension PipeWireStream {
                 continue
             }
             let picture: PixelBuffer
+            let copiesBefore = copies
             do throws(MediaError) {
                 picture = try self.picture(taken.buffer, taken.number, contents)
             } catch {
@@ -161,7 +174,8 @@ extension PipeWireStream {
             return CapturedPicture(
                 picture,
                 time: MediaTime(value: time, timescale: 1_000_000_000),
-                lostBefore: timing.lost(before: contents.sequence)
+                lostBefore: timing.lost(before: contents.sequence),
+                isCopy: copies > copiesBefore
             )
         }
         return nil
@@ -181,12 +195,12 @@ extension PipeWireStream {
             color: buffer.format.color,
             pixelAspectRatio: buffer.format.pixelAspectRatio
         )
-        let hasSpare = buffers.hasSpare
         let modifier = buffer.format.modifier ?? 0
         let isKept =
             switch buffer.memory.kind {
-            case .dmaBuf: hasSpare || modifier != 0
-            case .mapped: hasSpare
+            // The CPU reads memory of a GPU slowly, so that less is kept for the source.
+            case .dmaBuf: buffers.hasSpare(1) || modifier != 0
+            case .mapped: buffers.hasSpare(2)
             case .file, .borrowed: false
             }
         let blocks = try contents.contents.used()

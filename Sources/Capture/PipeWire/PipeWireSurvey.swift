@@ -15,6 +15,12 @@ struct PipeWireOffered: Sendable, Hashable {
         var needsModifier: Bool
     }
 
+    /// Whether there are pictures in memory other than DMA-BUFs.
+    var hasOtherMemory: Bool {
+        let supported = PipeWireFormat.offered.map(\.code)
+        return pictures.contains { !$0.needsModifier && supported.contains($0.code) }
+    }
+
     /// Checks that there is one for a request. A node that offers nothing yet may do so later.
     ///
     /// - Throws: `unsupported` with what the node offers.

@@ -232,6 +232,66 @@ struct PipeWireStreamTests {
         }
     }
 
+    @Test("changes to other memory when it is asked to, and what is held stays")
+    func otherMemory() throws {
+        let source = try rig.source(["memory=dmabuf", "modifiers=0", "also=sealed"])
+        let stream = try open(source, [0])
+        var sequence = PatternSequence()
+        var held: [CapturedPicture] = []
+        for _ in 0..<3 { held.append(try stream.read()) }
+        for picture in held { #expect(try sequence.check(picture) == nil) }
+        #expect(held.allSatisfy { isDMABuf($0) })
+        var picture = held[0]
+        while isDMABuf(picture) {
+            try stream.avoidDMABufs()
+            picture = try stream.read()
+            #expect(try sequence.check(picture) == nil)
+        }
+        for _ in 0..<20 {
+            try stream.avoidDMABufs()
+            picture = try stream.read()
+            #expect(!isDMABuf(picture))
+            #expect(try sequence.check(picture) == nil)
+        }
+        #expect(source.program.lines() == ["format BGRx dmabuf", "format BGRx memory"])
+        var again = PatternSequence()
+        for picture in held { #expect(try again.check(picture) == nil) }
+    }
+
+    @Test("goes on with DMA-BUFs if the source has nothing else")
+    func noOtherMemory() throws {
+        let source = try rig.source(["memory=dmabuf", "modifiers=0"])
+        let stream = try open(source, [0])
+        var sequence = PatternSequence()
+        for _ in 0..<10 {
+            try stream.avoidDMABufs()
+            let picture = try stream.read()
+            #expect(isDMABuf(picture))
+            #expect(try sequence.check(picture) == nil)
+        }
+        #expect(source.program.lines() == ["format BGRx dmabuf"])
+    }
+
+    @Test("copies DMA-BUFs rather than leave the source without buffers, and says so")
+    func heldDMABufs() throws {
+        let source = try rig.source(["memory=dmabuf", "modifiers=0", "rate=200"])
+        let stream = try open(source, [0])
+        var sequence = PatternSequence()
+        var pictures: [CapturedPicture] = []
+        for _ in 0..<40 {
+            pictures.append(try stream.read())
+            #expect(try sequence.check(pictures.last ?? pictures[0]) == nil)
+        }
+        #expect(pictures.allSatisfy { $0.isCopy != isDMABuf($0) })
+        #expect(stream.copies == pictures.filter(\.isCopy).count && stream.copies > 0 && stream.copies < 40)
+        pictures = []
+        for _ in 0..<5 { #expect(try !stream.read().isCopy) }
+    }
+
+    private func isDMABuf(_ picture: CapturedPicture) -> Bool {
+        if case .dmaBuf = picture.buffer.storage { true } else { false }
+    }
+
     @Test("falls back to shared memory without a common modifier")
     func noModifier() throws {
         let source = try rig.source(["memory=sealed", "modifiers=7"])

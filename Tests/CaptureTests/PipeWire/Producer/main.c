@@ -7,6 +7,10 @@
 //   remote=PATH name=NAME class=MEDIA-CLASS format=BGRx|BGRA|NV12|YUY2|I420|RGBx size=WxH rate=N
 //   memory=shared|sealed|unsealed|dmabuf   who allocates: the server, or this program as memory files or "DMA-BUFs"
 //   modifiers=N,N,...                      for DMA-BUFs; the last one is chosen
+//   also=sealed                            offers memory files besides DMA-BUFs
+//   picture=number                         instead of the pattern: black, with the number of the picture in 16 squares from
+//                                          the upper left corner, white for a bit that is set, the highest bit first
+//   tell=times                             prints "picture NUMBER NANOSECONDS" for each
 //   padding=N                              bytes at the end of rows
 //   crop=WxH+X+Y transform=N               metadata
 //   time=monotonic|zero|none               times of the headers; none: no headers
@@ -37,6 +41,7 @@ struct producer {
     struct pw_stream *stream;
     struct spa_source *timer;
     const char *memory, *time, *modifiers;
+    bool has_other_memory, is_numbered, tells_times;
     uint32_t format;
     int width, height, rate, padding, transform, lose, corrupt, empty, frames, resize_at, resize_width, resize_height;
     struct spa_region crop;
@@ -129,7 +134,7 @@ static uint32_t offers(struct producer *self, uint8_t (*memory)[1024], const str
         parameters[count] = offer(self, memory[count], 1024, true, -1);
         count++;
     }
-    if (!is_dma_buf(self) || self->modifiers == NULL) {
+    if (!is_dma_buf(self) || self->modifiers == NULL || self->has_other_memory) {
         parameters[count] = offer(self, memory[count], 1024, false, -1);
         count++;
     }
@@ -237,8 +242,23 @@ static bool is_every(const struct producer *self, int period)
     return period > 0 && self->number % (uint64_t)period == (uint64_t)period - 1;
 }
 
+#define SQUARE 32
+
+static void draw_number(const struct producer *self, uint8_t *bytes)
+{
+    for (int bit = 0; bit < 16; bit++) {
+        for (int y = 0; y < SQUARE; y++)
+            memset(bytes + y * bytes_per_row(self, 0) + bit * SQUARE * 4, self->number >> (15 - bit) & 1 ? 255 : 0,
+                SQUARE * 4);
+    }
+}
+
 static void draw(const struct producer *self, uint8_t *bytes)
 {
+    if (self->is_numbered) {
+        draw_number(self, bytes);
+        return;
+    }
     for (int plane = 0; plane < plane_count(self->format); plane++) {
         for (int y = 0; y < rows(self, plane); y++) {
             for (int x = 0; x < row_bytes(self, plane); x++)
@@ -288,6 +308,8 @@ static void on_process(void *data)
         header->pts = is_monotonic ? SPA_TIMESPEC_TO_NSEC(&now) : (int64_t)self->number * 1000000;
         header->flags = 0;
         header->seq = self->number;
+        if (self->tells_times)
+            printf("picture %llu %lld\n", (unsigned long long)self->number, (long long)header->pts);
     }
     struct spa_meta_region *crop = spa_buffer_find_meta_data(contents, SPA_META_VideoCrop, sizeof *crop);
     if (crop != NULL)
@@ -347,6 +369,9 @@ int main(int count, char **arguments)
         else if (strcmp(key, "rate") == 0) self.rate = atoi(value);
         else if (strcmp(key, "memory") == 0) self.memory = value;
         else if (strcmp(key, "modifiers") == 0) self.modifiers = value;
+        else if (strcmp(key, "also") == 0) self.has_other_memory = strcmp(value, "sealed") == 0;
+        else if (strcmp(key, "picture") == 0) self.is_numbered = strcmp(value, "number") == 0;
+        else if (strcmp(key, "tell") == 0) self.tells_times = strcmp(value, "times") == 0;
         else if (strcmp(key, "padding") == 0) self.padding = atoi(value);
         else if (strcmp(key, "crop") == 0)
             sscanf(value, "%ux%u+%d+%d", &self.crop.size.width, &self.crop.size.height, &self.crop.position.x,
