@@ -100,17 +100,43 @@ extension LiveSession {
         )
         if isKeyFrame, disposition == .dropped { requestKeyFrame() }
         await note(video.session)
+        if let index { judgeMemory(of: index, picture) }
         try await fillSilence(until: time, after: Self.longestSilence)
+    }
+
+    /// Asks for DMA-BUFs where a GPU may encode.
+    func chooseMemory() async {
+        let choices = pictureInputs.compactMap(\.memory)
+        guard !choices.isEmpty else { return }
+        let policy = settings.session.policy
+        let nodes = try? await PlainThread.result(name: "vt-survey") { () throws(MediaError) in policy.usableNodes }
+        for choice in choices { choice.setForGPU(nodes?.isEmpty == false) }
+    }
+
+    /// Asks for other memory if the CPU has to read DMA-BUFs.
+    private func judgeMemory(of index: Int, _ picture: CapturedPicture) {
+        let (isOnGPU, readByCPU) = shared.withLock { shared in
+            let status = shared.status
+            return (status.encoder?.identity.isHardware == true, status.copiedPictures + status.convertedByCPU)
+        }
+        if !dmaBufTrial.goesOn(isDMABuf: picture.isDMABuf, isOnGPU: isOnGPU, readByCPU: readByCPU) {
+            pictureInputs[index].memory?.setForGPU(false)
+        }
     }
 
     /// Takes over what the encoder and the file tell. Pictures may be dropped after they were taken to wait.
     func note(_ session: CompressionSession) async {
         let statistics = await session.statistics
+        let encoder = session.encoder
         guard let writer = work?.writer else { return }
         let (duration, files, temporaryPath) = (writer.recordedDuration, writer.files, writer.temporaryPath)
         shared.withLock { shared in
             shared.status.lostByEncoder = statistics.droppedFrames
             shared.status.encodedPictures = statistics.acceptedFrames
+            shared.status.encoder = encoder
+            shared.status.copiedPictures = statistics.copiedPictures
+            shared.status.convertedByEncoder = statistics.convertedByEncoder
+            shared.status.convertedByCPU = statistics.convertedByCPU
             shared.status.duration = duration
             (shared.status.files, shared.status.temporaryPath) = (files, temporaryPath)
         }
@@ -215,6 +241,12 @@ extension LiveSession {
         let made = try PixelBuffer.slate(width: picture.width & ~1, height: picture.height & ~1)
         slate = made
         return made
+    }
+}
+
+extension CapturedPicture {
+    var isDMABuf: Bool {
+        if case .dmaBuf = buffer.storage { true } else { false }
     }
 }
 

@@ -45,6 +45,7 @@ public actor LiveSession {
     /// The bitrate that the encoder has.
     private var bitRate: Int?
     var slate: PixelBuffer?
+    var dmaBufTrial = DMABufTrial()
 
     /// What encodes and writes.
     struct Work: Sendable {
@@ -207,6 +208,7 @@ public actor LiveSession {
         hasRun = true
         defer { for reader in readers.values { reader.stop() } }
         let inputs = pictureInputs + [soundInput].compactMap(\.self)
+        await chooseMemory()
         for (index, input) in inputs.enumerated() {
             let reader = try LiveInput.Reader(name: "vt-input-\(index)", options: input.options, open: input.open)
             readers[index] = reader
@@ -262,6 +264,8 @@ public actor LiveSession {
         case .item(.picture(let picture)):
             let isActive = shared.withLock { shared in
                 shared.status.inputs[index].pictures += 1
+                shared.status.inputs[index].isDMABuf = picture.isDMABuf
+                if picture.isCopy { shared.status.inputs[index].copied += 1 }
                 shared.status.inputs[index].lostByDevice += picture.lostBefore
                 return shared.active == index
             }

@@ -30,6 +30,10 @@ public struct LiveStatus: Sendable {
         public var isActive = true
         /// The number of pictures that have come from it.
         public var pictures = 0
+        /// The number of pictures that the CPU has copied out of the device's memory, so that the device could go on.
+        public var copied = 0
+        /// Whether the latest picture was in a DMA-BUF.
+        public var isDMABuf = false
         /// The number of pictures that the device has lost.
         public var lostByDevice = 0
         /// The number of pictures that nobody took in time.
@@ -53,6 +57,12 @@ public struct LiveStatus: Sendable {
     public var encodedPictures = 0
     /// The number of pictures that the encoder was too slow for.
     public var lostByEncoder = 0
+    /// Copies of whole pictures on the way to the encoder, as `SessionStatistics` counts them.
+    public var copiedPictures = 0
+    /// The number of pictures whose size, format or colour the GPU converted.
+    public var convertedByEncoder = 0
+    /// The number of pictures whose size, format or colour the CPU converted.
+    public var convertedByCPU = 0
     /// The number of pictures that were encoded although no input has delivered them.
     public var repeatedPictures = 0
     /// How much was written or sent.

@@ -96,6 +96,8 @@ extension RecordOutcome {
             "inputs": .array(session.inputs.map(\.document)),
             "frames": .integer(frameCount),
             "lost": session.lossDocument,
+            "copied": session.copyDocument,
+            "converted": session.conversionDocument,
             "sound": .array(
                 summary.audio.map { placement in
                     .object([

@@ -46,6 +46,7 @@ struct RecordProgress: RunProgress {
         [
             "phase": .string(status.phase.rawValue), "time": .number(status.duration.seconds),
             "frames": .integer(status.encodedPictures), "lost": status.lossDocument,
+            "copied": status.copyDocument, "converted": status.conversionDocument,
             "levels": .array(
                 levels.take(for: .document).map { $0.isFinite ? .number(($0 * 10).rounded() / 10) : .null }
             ),
@@ -76,6 +77,19 @@ extension LiveStatus {
             "encoder": .integer(lostByEncoder),
         ])
     }
+
+    /// The copies of whole pictures by the CPU, by their places.
+    var copyDocument: JSON {
+        .object([
+            "device": .integer(inputs.reduce(0) { $0 + $1.copied }),
+            "encoder": .integer(copiedPictures),
+        ])
+    }
+
+    /// The pictures whose size, format or colour was converted, by who has done it.
+    var conversionDocument: JSON {
+        .object(["gpu": .integer(convertedByEncoder), "cpu": .integer(convertedByCPU)])
+    }
 }
 
 extension LiveStatus.Input {
@@ -88,6 +102,7 @@ extension LiveStatus.Input {
             "height": JSON(contents?.pictures?.height),
             "format": JSON(contents?.pictures?.format),
             "sound": JSON(contents?.sound?.description),
+            "memory": contents?.pictures == nil || pictures == 0 ? .null : .string(isDMABuf ? "dma-buf" : "ordinary"),
             "pictures": .integer(pictures),
             "lostByDevice": .integer(lostByDevice),
             "lostByReader": .integer(lostByReader),

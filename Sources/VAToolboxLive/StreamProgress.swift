@@ -37,6 +37,7 @@ struct StreamProgress: RunProgress {
         [
             "phase": .string(status.session.phase.rawValue), "time": .number(status.session.duration.seconds),
             "frames": .integer(status.session.encodedPictures), "lost": status.session.lossDocument,
+            "copied": status.session.copyDocument, "converted": status.session.conversionDocument,
             "repeated": .integer(status.session.repeatedPictures),
             "bitrate": JSON(status.bitRate), "ceiling": JSON(status.ceiling),
             "outputs": .array(status.outputs.map(\.document)),

@@ -42,6 +42,20 @@ def wait_until(is_so, what, limit=PATIENCE):
     raise AssertionError(f"not in {limit} s: {what}")
 
 
+def children(process, name):
+    """The processes that a process has started, by the name of their program (its first 15 bytes)."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = path.read_text()
+        except OSError:
+            continue
+        begin, end = text.index("("), text.rindex(")")
+        if text[begin + 1:end] == name and int(text[end + 2:].split()[1]) == process:
+            found.append(int(path.parent.name))
+    return found
+
+
 class Folder:
     """A folder of a test, which is removed with it."""
 
@@ -397,3 +411,61 @@ class SoundServer:
     @property
     def environment(self):
         return {"PULSE_SERVER": self.address}
+
+
+class PipeWire:
+    """A PipeWire server and its session manager, in a folder of their own, without devices."""
+
+    def __init__(self, test, folder):
+        self.test = test
+        self.folder = folder.path / "pipewire"
+        self.folder.mkdir()
+        self.environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "XDG_RUNTIME_DIR": str(self.folder),
+                            "XDG_STATE_HOME": str(self.folder / "state")}
+        command = ["dbus-daemon", "--session", "--nofork", "--nopidfile", f"--address=unix:path={self.folder}/bus"]
+        Program(test, *command, env=self.environment)
+        wait_until((self.folder / "bus").exists, "the session bus")
+        self.environment["DBUS_SESSION_BUS_ADDRESS"] = f"unix:path={self.folder}/bus"
+        Program(test, "pipewire", env=self.environment)
+        wait_until((self.folder / "pipewire-0").exists, "the PipeWire server")
+        Program(test, "wireplumber", env=self.environment)
+
+    def source(self, *settings):
+        """A source of pictures, as Tests/CaptureTests/PipeWire/Producer describes its settings."""
+        return PictureSource(self.test, self, *settings)
+
+
+class PictureSource:
+    """A node of PipeWire that delivers numbered pictures, and what it says of them."""
+
+    def __init__(self, test, server, *settings):
+        command = [PROGRAMS / "PipeWireProducer", f"remote={server.folder}/pipewire-0", "picture=number", "tell=times",
+                   *settings]
+        self.program = Program(test, *command, env=server.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True)
+        self.lines = []
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        test.addCleanup(self.close)
+        self.node = wait_until(lambda: next((line[5:] for line in self.lines if line.startswith("node ")), None), "a node")
+
+    def _read(self):
+        for line in self.program.process.stdout:
+            self.lines.append(line.strip())
+
+    def close(self):
+        self.program.kill()
+        self.reader.join(PATIENCE)
+        self.program.process.stdin.close()
+        self.program.process.stdout.close()
+
+    @property
+    def formats(self):
+        """What was negotiated, one after the other: `BGRx dmabuf` or `BGRx memory`."""
+        return [line[7:] for line in self.lines if line.startswith("format ")]
+
+    @property
+    def times(self):
+        """The time of each picture in seconds, by its number."""
+        words = [line.split() for line in self.lines if line.startswith("picture ")]
+        return {int(number): int(time) / 1e9 for _, number, time in words}

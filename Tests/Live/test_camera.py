@@ -4,9 +4,14 @@
 import json
 import os
 import subprocess
+import sys
 import unittest
 
 import rig
+
+sys.path.insert(0, str(rig.ROOT / "Tests/Drivers"))
+from runner.journal import read_journal  # noqa: E402
+from runner.places import build, client_environment  # noqa: E402
 
 LIBRARY = rig.ROOT / ".build/drivers/libfake_camera.so"
 #: The grey of the pictures that a camera with JPEG shows, one after the other.
@@ -82,6 +87,32 @@ class Cameras(unittest.TestCase):
             with self.subTest(device=device):
                 self.record(device, "--duration", "1.5").result()
                 self.assertEqual(rig.stream(rig.probe(self.folder / "out.mkv"), "video")["width"], size)
+
+    def test_a_gpu_encodes_the_memory_of_the_camera(self):
+        # 1080 rows are no whole macroblocks, so that the GPU copies NV12; it converts YUYV.
+        for device, form in [("v4l2,format=nv12,size=640x480", "nv12"), ("v4l2,format=nv12,size=1920x1080", "nv12"),
+                             ("v4l2,format=yuyv,size=1920x1080", "yuy2")]:
+            with self.subTest(device=device):
+                self.plug("format NV12 640x480@10 1920x1080@10", "format YUYV 1920x1080@10", "pace 100000")
+                journal = self.folder / "journal"
+                journal.unlink(missing_ok=True)
+                environment = client_environment(build(), journal=journal, effort="skip")
+                environment["LD_PRELOAD"] = f"{LIBRARY} {environment['LD_PRELOAD']}"
+                document = rig.Run(self, "record", "--require-hardware", "--codec", "h264", "--overwrite", "-o", self.folder / "out.mkv",
+                                   "--video", f"{device},rate=10", "--duration", "2",
+                                   env=(environment | dict(self.environment, LD_PRELOAD=environment["LD_PRELOAD"])).items()
+                                   ).result()
+                self.assertEqual(document["copied"], {"device": 0, "encoder": 0})
+                self.assertEqual(document["inputs"][0]["memory"], "dma-buf")
+                self.assertEqual(document["converted"]["cpu"], 0)
+                self.assertGreater(document["frames"], 5)
+                entries = read_journal(journal).entries
+                self.assertEqual([entry for entry in entries if entry["kind"] == "finding"], [])
+                self.assertEqual([entry for entry in entries if entry["kind"] == "access" and entry["imported"]], [])
+                imported = [entry for entry in entries if entry["kind"] == "conversion" and entry["imported"]]
+                self.assertEqual(len(imported), 0 if "640x480" in device else document["frames"])
+                self.assertLessEqual({entry["source_format"] for entry in imported}, {form})
+                self.assertEqual(rig.decode_errors(self.folder / "out.mkv"), "")
 
     def test_devices_lists_it(self):
         self.jpeg_camera()

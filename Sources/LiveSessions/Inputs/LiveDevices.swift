@@ -25,8 +25,9 @@ extension LiveInput {
             let request = try V4L2Camera.Request(address)
             return .pictures(name: name) { stop throws(MediaError) in try V4L2Camera(request, stop: stop) }
         case "pipewire":
-            let open = try PipeWireStream.opening(address)
-            return .pictures(name: name) { stop throws(MediaError) in try open(stop) }
+            let memory = PictureMemory()
+            let open = try PipeWireStream.opening(address, memory)
+            return .pictures(name: name, memory: memory) { stop throws(MediaError) in try open(stop) }
         default: throw unknown(address, pictureKinds, "pictures")
         }
     }
@@ -164,10 +165,13 @@ extension PipeWireStream {
 
     /// What an address means: `pipewire` the screen that the user chooses, `pipewire:camera` the camera that the
     /// session manager prefers, `pipewire:57` or `pipewire:NAME` a node.
-    fileprivate static func opening(_ address: DeviceAddress) throws(MediaError) -> Opening {
+    fileprivate static func opening(
+        _ address: DeviceAddress,
+        _ memory: PictureMemory
+    ) throws(MediaError) -> Opening {
         guard address.name.isEmpty else {
             let request = try Request(address)
-            return { stop throws(MediaError) in try PipeWireStream(request, stop: stop) }
+            return { stop throws(MediaError) in try PipeWireStream(request.in(memory), stop: stop) }
         }
         let options = try address.options(["cursor", "rate", "sources", "token"])
         var capture = Request()
@@ -175,7 +179,7 @@ extension PipeWireStream {
         // One portal for all openings: it remembers what the user has said.
         let portal = ScreenCastPortal(try ScreenCastPortal.Request(options))
         let request = capture
-        return { stop throws(MediaError) in try portal.open(request, stop: stop) }
+        return { stop throws(MediaError) in try portal.open(request.in(memory), stop: stop) }
     }
 }
 
@@ -197,6 +201,12 @@ extension PipeWireStream.Request {
             size = Size(width: parsed.width, height: parsed.height)
         }
         if let text = options["rate"] { frameRate = try OptionValue.rate(text, option: "rate") }
+    }
+
+    fileprivate func `in`(_ memory: PictureMemory) -> Self {
+        var request = self
+        request.modifiers = memory.modifiers
+        return request
     }
 }
 

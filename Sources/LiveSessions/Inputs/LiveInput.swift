@@ -39,6 +39,8 @@ public struct LiveInput: Sendable {
     public var options: Reader.Options
     /// Whether the session waits for the encoder rather than drop pictures, because the input can wait.
     public var isPatient = false
+    /// The memory in which it is asked for its pictures; `nil` if there is no choice.
+    public var memory: PictureMemory?
     /// Ends a wait that the reader's stop signal does not reach, from any thread. It is called after that signal, and then
     /// ends all later waits of that reader, too.
     public var interrupt: @Sendable () -> Void = {}
@@ -51,14 +53,23 @@ public struct LiveInput: Sendable {
     }
 
     /// Makes an input from a device that delivers pictures.
+    ///
+    /// - Parameter memory: Where the device is asked for them, if there is a choice: `open` uses its modifiers.
     public static func pictures(
         name: String,
+        memory: PictureMemory? = nil,
         open: @escaping @Sendable (StopSignal) throws(MediaError) -> any PictureDevice
     ) -> LiveInput {
-        LiveInput(name: name) { stop throws(MediaError) in
+        var input = LiveInput(name: name) { stop throws(MediaError) in
             let device = try open(stop)
-            return (LiveContents(pictures: device.stream), { () throws(MediaError) in .picture(try device.read()) })
+            let next = { () throws(MediaError) -> LiveItem? in
+                if let memory, !memory.isForGPU { try device.avoidDMABufs() }
+                return .picture(try device.read())
+            }
+            return (LiveContents(pictures: device.stream), next)
         }
+        input.memory = memory
+        return input
     }
 
     /// Makes an input from a device that delivers sound. Its clock is compared with that of the system all the time.
