@@ -155,6 +155,25 @@ class DMABufs(unittest.TestCase):
         self.check_file(source, document)
         self.assertEqual(source.formats, ["BGRx dmabuf", "BGRx memory"])
 
+    def test_an_encoder_that_stands_still_holds_up_nothing(self):
+        source = self.source(size=(640, 360), rate=30)
+        run = self.record(source, "--require-hardware")
+        run.wait_for(lambda now: now["frames"] > 20, "pictures")
+        helpers = rig.children(run.process.pid, "vatoolbox-helpe")
+        for helper in helpers:
+            os.kill(helper, signal.SIGSTOP)
+        stopped = run.latest()
+        # The source goes on: its buffers come back although the encoder keeps some.
+        run.wait_for(lambda now: now["inputs"][0]["pictures"] > stopped["inputs"][0]["pictures"] + 60, "more pictures")
+        for helper in helpers:
+            os.kill(helper, signal.SIGCONT)
+        waited = run.latest()
+        run.wait_for(lambda now: now["frames"] > waited["frames"] + 30, "pictures that are encoded")
+        document = run.end()
+        self.check_file(source, document)
+        self.assertGreater(document["lost"]["encoder"], 10)
+        self.assertEqual(document["inputs"][0]["losses"], 0)
+
     def test_without_a_gpu_there_are_no_dma_bufs(self):
         for arguments, driver in [((), {"node": None}), (("--device", "software"), {})]:
             with self.subTest(driver=driver):
