@@ -32,13 +32,14 @@ enum TestPage {
         </style>
         </head>
         <body>
-        <video id="video" muted autoplay playsinline controls></video>
+        <video id="video" muted playsinline controls></video>
         <p id="told">starting</p>
         <script>
         'use strict'
         const video = document.getElementById('video')
         const count = { stalls: 0, errors: 0, jumps: 0 }
-        let offset = null, beginning = null, holdBack = 3, state = 'starting', hasPlayed = false
+        const tracks = []
+        let offset = null, holdBack = 3, state = 'starting', hasBegun = false, hasPlayed = false
 
         function attributes(text) {
           const found = {}
@@ -83,8 +84,9 @@ enum TestPage {
 
         class Track {
           constructor(url, type, media) {
-            Object.assign(this, { url, type, media, next: null, map: null, early: new Map() })
+            Object.assign(this, { url, type, media, map: null, early: new Map(), end: -Infinity, isEnded: false, isNew: false })
             this.buffer = media.addSourceBuffer(type)
+            tracks.push(this)
           }
 
           async load(query) {
@@ -122,15 +124,13 @@ enum TestPage {
             await this.change(buffer => buffer.appendBuffer(data))
           }
 
-          begin(list) {
+          first(list) {
             let distance = 0, chosen = list.items[0]
             for (const item of [...list.items].reverse()) {
               distance += item.duration
               chosen = item
               if (distance >= holdBack && item.isIndependent) break
             }
-            const last = list.items[list.items.length - 1]
-            this.wanted = last.date + (last.duration - holdBack) * 1000
             return chosen
           }
 
@@ -140,9 +140,10 @@ enum TestPage {
             holdBack = part || 3 * list.target
             // A stream that has just begun: players that start nearer to its end stall.
             const length = () => list.items.reduce((sum, item) => sum + item.duration, 0)
+            let isNew = !part || list.isEnded
             while (!start && !list.isEnded && length() < holdBack) list = await this.following(list)
             let done = null
-            let first = start ? await start : this.begin(list)
+            let first = start ? await start : this.first(list)
             if (start) first = list.items.find(item => item.date + item.duration * 1000 > first.date) || list.items[0]
             this.resolve?.(first)
             const seen = new Set()
@@ -155,14 +156,10 @@ enum TestPage {
                 done = item.date + item.duration * 1000
                 if (this.isLead && offset === null && this.buffer.buffered.length) {
                   offset = item.date - this.buffer.buffered.start(0) * 1000
-                  this.start = this.buffer.buffered.start(0)
                 }
               }
-              // Not before everything that is listed is there.
-              if (this.start !== undefined) {
-                beginning = Math.max(this.start, (this.wanted - offset) / 1000)
-                this.start = undefined
-              }
+              Object.assign(this, { end: done, isEnded: list.isEnded, isNew })
+              begin()
               if (list.isEnded) return
               const old = video.currentTime - 30
               if (this.buffer.buffered.length && this.buffer.buffered.start(0) < old - 10) {
@@ -173,6 +170,7 @@ enum TestPage {
                 this.early.set(list.hint, fetch(list.hint).catch(() => null))
               }
               list = await this.following(list)
+              isNew = true
             }
           }
 
@@ -194,20 +192,31 @@ enum TestPage {
           }
         }
 
+        // Plays from the hold-back on, once all tracks have that much and a part has just come, which is the latest moment
+        // of the stream. A browser that plays before it is at this position stalls when it goes there, and it forgets a
+        // position that is set before it knows the tracks.
+        function begin() {
+          const ranges = video.buffered, ends = tracks.map(track => track.end)
+          if (hasBegun || video.readyState === 0 || !ranges.length || !tracks.every(track => track.isNew)) return
+          if (Math.max(...ends) - Math.min(...ends) > 500) return
+          const start = ranges.start(ranges.length - 1), end = ranges.end(ranges.length - 1)
+          const isEnded = tracks.every(track => track.isEnded)
+          if (end - start < holdBack - 0.1 && !isEnded) return
+          hasBegun = true
+          video.currentTime = Math.max(start, end - holdBack)
+          video.play().catch(() => {})
+        }
+
         function tell() {
-          // The browser forgets a position that is set before it knows the tracks.
-          if (beginning !== null && video.readyState > 0) {
-            video.currentTime = beginning
-            beginning = null
-            video.play().catch(() => {})
-          }
+          begin()
           const behind = offset === null ? NaN : (Date.now() - offset) / 1000 - video.currentTime
           const quality = video.getVideoPlaybackQuality ? video.getVideoPlaybackQuality() : {}
           document.title = `${state}, ${behind.toFixed(3)} s behind, ${count.stalls} stalls, ` +
             `${quality.totalVideoFrames || 0} frames, ${quality.droppedVideoFrames || 0} dropped, ` +
             `${count.jumps} jumps, ${count.errors} errors`
           document.getElementById('told').textContent = document.title
-          if (hasPlayed) video.playbackRate = behind > holdBack + 1.5 ? 1.05 : 1
+          if (hasPlayed && behind > holdBack + 0.8) video.playbackRate = 1.05
+          if (behind < holdBack + 0.4) video.playbackRate = 1
           const ranges = video.buffered
           for (let index = 0; index < ranges.length; index++) {
             const start = ranges.start(index)
