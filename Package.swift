@@ -596,8 +596,8 @@ let package = Package(
         .testTarget(
             name: "LiveSessionsTests",
             dependencies: [
-                "AssetWriting", "AudioCoding", "Capture", "LiveSessions", "MediaIO", "MediaTypes", "Streaming",
-                "TestSupport", "VAToolbox", metrics, metricsForTests,
+                "AssetWriting", "AudioCoding", "BitstreamSyntax", "Capture", "LiveSessions", "MediaIO", "MediaTypes",
+                "Streaming", "TestSupport", "VAToolbox", metrics, metricsForTests,
             ],
             swiftSettings: strict
         ),

@@ -9,6 +9,7 @@ internal import Streaming
 struct StreamMetrics {
     private let factory: any MetricsFactory
     private var outputs: [OutputMetrics] = []
+    private var recording: RecordingMetrics?
 
     /// - Parameter factory: The metrics system.
     /// - Returns: `nil` if there is none.
@@ -17,8 +18,12 @@ struct StreamMetrics {
         self.factory = factory
     }
 
-    /// Records the status of the outputs, in the same order each time.
-    mutating func note(_ statuses: [OutputStatus]) {
+    /// Records the status of the outputs, in the same order each time, and of the recording.
+    mutating func note(_ statuses: [OutputStatus], _ status: RecordingStatus? = nil) {
+        if let status {
+            recording = recording ?? RecordingMetrics(status.path, factory)
+            recording?.note(status)
+        }
         for (index, status) in statuses.enumerated() {
             if index == outputs.count { outputs.append(OutputMetrics(status.address, factory)) }
             outputs[index].note(status)
@@ -73,6 +78,32 @@ private struct OutputMetrics {
         rate.record(status.deliveredRate)
         if let bitRate = status.wantedBitRate { wanted.record(bitRate) }
         if let trip = status.link?.roundTrip { roundTrip.record(trip) }
+        told = status
+    }
+}
+
+/// The metrics of a recording.
+private struct RecordingMetrics {
+    private let isWritten: Gauge
+    private let pictures: Counter
+    private let bytes: Counter
+    private let queued: Gauge
+    private var told: RecordingStatus
+
+    init(_ path: String, _ factory: any MetricsFactory) {
+        let dimensions = [("recording", path)]
+        isWritten = Gauge(label: "vatoolbox_live_recording_up", dimensions: dimensions, factory: factory)
+        pictures = Counter(label: "vatoolbox_live_recorded_frames", dimensions: dimensions, factory: factory)
+        bytes = Counter(label: "vatoolbox_live_recorded_bytes", dimensions: dimensions, factory: factory)
+        queued = Gauge(label: "vatoolbox_live_recording_queue_bytes", dimensions: dimensions, factory: factory)
+        told = RecordingStatus(path: path)
+    }
+
+    mutating func note(_ status: RecordingStatus) {
+        isWritten.record(status.state == .recording ? 1 : 0)
+        pictures.increment(by: max(status.pictures - told.pictures, 0))
+        bytes.increment(by: max(status.codedBytes - told.codedBytes, 0))
+        queued.record(status.queuedBytes)
         told = status
     }
 }

@@ -26,6 +26,8 @@ public final class StreamingSession: Sendable {
         public var silence = 10.0
         /// The age of the queue in seconds from which on pictures are dropped, 0.1 to 30.
         public var largestAge = 0.9
+        /// A file that gets what the receivers get; `nil` for none. Whatever happens to it, the stream goes on.
+        public var recording: Recording?
 
         /// Makes the default options.
         public init() {}
@@ -56,6 +58,8 @@ public final class StreamingSession: Sendable {
         public var bitRate: Int?
         /// The largest bitrate that is allowed, in bit/s.
         public var ceiling: Int?
+        /// The recording; `nil` without one.
+        public var recording: RecordingStatus?
     }
 
     private struct State {
@@ -67,6 +71,7 @@ public final class StreamingSession: Sendable {
 
     private let session: LiveSession
     private let outputs: LiveFanOut.Outputs
+    private let recorder: StreamRecorder?
     private let state: Mutex<State>
 
     /// Makes a session.
@@ -142,10 +147,13 @@ public final class StreamingSession: Sendable {
         settings.peak = settings.peak ?? Self.peak
         let (bitRate, rate) = (settings.bitRate, settings.frameRate)
         state = Mutex(State())
+        let recorder = options.recording.map { StreamRecorder($0) }
+        self.recorder = recorder
         session = try LiveSession(pictures: pictures, sound: sound, settings: settings) {
             () async throws(MediaError) in
             try await AssetWriter(container: .ts) { () throws(MediaError) in
-                LiveFanOut(outputs, frameRate: rate, bitRate: bitRate)
+                let fanOut = LiveFanOut(outputs, frameRate: rate, bitRate: bitRate)
+                return recorder.map { RecordingTee(fanOut, $0) } ?? fanOut
             }
         }
     }
@@ -157,7 +165,8 @@ public final class StreamingSession: Sendable {
             session: session.status,
             outputs: outputs.all.map(\.status),
             bitRate: bitRate,
-            ceiling: ceiling
+            ceiling: ceiling,
+            recording: recorder?.status
         )
     }
 
@@ -186,7 +195,8 @@ public final class StreamingSession: Sendable {
         state.withLock { $0.ceiling = bitRate }
     }
 
-    /// Streams until ``stop()``, until all inputs have ended, or until every output has given up.
+    /// Streams until ``stop()``, until all inputs have ended, or until every output has given up. Whichever it is, the
+    /// recording is complete by then.
     ///
     /// - Returns: What was encoded.
     /// - Throws: As ``LiveSession/run()``; the error of the first output if every output has given up.
@@ -199,6 +209,7 @@ public final class StreamingSession: Sendable {
         } catch {
             control.cancel()
             for output in outputs.all { output.abort() }
+            await recorder?.finish()
             throw outputs.failure ?? error
         }
     }
@@ -221,7 +232,7 @@ public final class StreamingSession: Sendable {
                 latestKeyFrame = now
             }
             await adaptBitRate()
-            metrics?.note(outputs.all.map(\.status))
+            metrics?.note(outputs.all.map(\.status), recorder?.status)
             if outputs.failure != nil { return session.stop() }
             try? await Task.sleep(for: Self.period)
         }

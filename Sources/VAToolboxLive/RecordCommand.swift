@@ -108,12 +108,15 @@ extension RecordOutputArguments {
             return .replay(try ReplayBuffer(length: length), sink)
         }
         var options = AssetWriter.Options()
-        if try ContainerFormat(name: nil, path: output).canBeFragmented {
-            let interval = try fragment?.value(of: "--fragment").value ?? 1
-            sink.isFragmented = true
-            sink.fragmentInterval = MediaTime(seconds: interval, preferredTimescale: 1000)
-            sink.isDefragmented = true
-        } else if let fragment {
+        let interval = try fragment.map { (text) throws(MediaError) in
+            MediaTime(seconds: try text.value(of: "--fragment").value, preferredTimescale: 1000)
+        }
+        sink = try .recording(
+            path: output,
+            overwrite: overwrite,
+            fragmentInterval: interval ?? MediaSink.Options.usualFragmentInterval
+        )
+        if let fragment, !sink.isFragmented {
             throw MediaError(
                 .invalidArgument,
                 "only MP4 and MOV have fragments",

@@ -18,7 +18,7 @@ struct StreamCommand: ParsableCommand, Sendable {
             Examples:
               vatoolbox stream film.mp4 --loop --to rtmp://server/live/key
               vatoolbox stream --video x11::0 --audio pulse:monitor --to srt://server:9000?latency=200 --to udp://239.1.1.1:5000
-              vatoolbox stream --video x11::0 --to hls:http://0.0.0.0:8080/
+              vatoolbox stream --video x11::0 --to hls:http://0.0.0.0:8080/ --record show.mp4
               VATOOLBOX_STREAM_KEY=secret vatoolbox stream --video v4l2 --to rtmps://server/live
 
             Files are played one after the other, at their own speed. Every output has its own connection, and connects again
@@ -29,8 +29,8 @@ struct StreamCommand: ParsableCommand, Sendable {
 
             Keys: q ends, 1 to 9 switch to another --video. Ctrl-C and SIGTERM end.
 
-            Exit status: 0 success, also when it was ended by a key or a signal; 1 failure: an input failed, or every output
-            gave up; 2 invalid command line; 130 ended before the first picture.
+            Exit status: 0 success, also when it was ended by a key or a signal; 1 failure: an input or the recording failed,
+            or every output gave up; 2 invalid command line; 130 ended before the first picture.
             """
     )
 
@@ -62,6 +62,18 @@ struct StreamOutputArguments: ParsableArguments, Sendable {
         help: ArgumentHelp("End after this time: seconds or [HH:]MM:SS[.fff].", valueName: "time")
     )
     var duration: ArgumentText<ClockTime>?
+
+    @Option(
+        help: ArgumentHelp(
+            "Also write what the receivers get into this file: .mp4, .mov, .mkv or .ts. If it fails, the stream goes on.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var record: String?
+
+    @Flag(help: "Overwrite an existing file of --record.")
+    var overwrite = false
 
     @Flag(help: "Keep the bitrate; pictures are dropped while a link is too slow.")
     var fixedBitrate = false
@@ -103,12 +115,20 @@ struct StreamOutputArguments: ParsableArguments, Sendable {
     var caFile: String?
 
     /// The options of the session.
-    func options() throws(MediaError) -> StreamingSession.Options {
+    ///
+    /// - Parameter files: The files that are sent, none of which can be recorded into.
+    func options(files: [String]) throws(MediaError) -> StreamingSession.Options {
         var options = StreamingSession.Options()
         if fixedBitrate { options.strategy = FixedBitRate() }
         options.patience = try giveUpAfter?.value(of: "--give-up-after").value
         if let silence = try silence?.value(of: "--silence").value { options.silence = silence }
         if let age = try maxQueue?.value(of: "--max-queue").value { options.largestAge = age }
+        if overwrite, record == nil {
+            throw MediaError(.invalidArgument, "only a recording is overwritten", given: "--overwrite without --record")
+        }
+        options.recording = try record.map { (path) throws(MediaError) in
+            try Recording(path: path, overwrite: overwrite, inputPaths: files)
+        }
         return options
     }
 

@@ -40,6 +40,7 @@ final class StreamJob: LiveJob {
             }
             return base.report(StreamOutcome(summary: summary, session: session.status))
         } catch {
+            if let text = session.withLock({ $0?.status.recording?.summary }) { base.console.note("recorded \(text)") }
             return base.fail(error)
         }
     }
@@ -73,7 +74,7 @@ final class StreamJob: LiveJob {
             to: receivers.destinations,
             others: others,
             settings: settings,
-            options: try command.output.options()
+            options: try command.output.options(files: command.files)
         )
     }
 
@@ -89,6 +90,7 @@ final class StreamTeller: Sendable {
     private let console: Console
     private let inputs: LiveTeller
     private let told = Mutex<[Int: Told]>([:])
+    private let hasToldRecording = Mutex(false)
 
     /// What was told of an output.
     private struct Told {
@@ -106,6 +108,7 @@ final class StreamTeller: Sendable {
     /// Tells what is new in a status: a loss once, until the output has been live for some seconds.
     func tell(_ status: StreamingSession.Status) {
         inputs.tell(status.session)
+        tell(status.recording)
         for (index, output) in status.outputs.enumerated() {
             let message = told.withLock { Self.news(output, &$0[index, default: Told()]) }
             switch message {
@@ -114,6 +117,16 @@ final class StreamTeller: Sendable {
             case nil: continue
             }
         }
+    }
+
+    /// Tells that the recording has failed, while the stream goes on.
+    private func tell(_ recording: RecordingStatus?) {
+        guard let text = recording?.failureText else { return }
+        let wasTold = hasToldRecording.withLock { hasTold in
+            defer { hasTold = true }
+            return hasTold
+        }
+        if !wasTold { console.warning(text) }
     }
 
     private enum Message {

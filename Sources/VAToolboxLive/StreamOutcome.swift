@@ -13,15 +13,19 @@ struct StreamOutcome: FileOutcome {
     let summary: AssetWriter.Summary
     let session: StreamingSession.Status
 
-    /// A stream that was ended by a signal is a success; one that a device has ended is not.
-    var status: ExitStatus { session.session.failure == nil ? .done : .failed }
+    /// A stream that was ended by a signal is a success; one that a device has ended, or whose recording has failed, is not.
+    var status: ExitStatus {
+        session.session.failure == nil && session.recording?.state.error == nil ? .done : .failed
+    }
 
     var warnings: [String] {
         let failed = session.outputs.compactMap { output -> String? in
             guard case .failed(let error) = output.state else { return nil }
             return "\(output.address) gave up: \(error.readable)"
         }
-        return failed + (session.session.failureText.map { [$0] } ?? [])
+        let recording = session.recording
+        return failed + (recording?.failureText.map { [$0] } ?? []) + (recording?.file?.omissions ?? [])
+            + (session.session.failureText.map { [$0] } ?? [])
             + (session.session.lossText.map { ["pictures were \($0)"] } ?? [])
     }
 
@@ -34,6 +38,7 @@ struct StreamOutcome: FileOutcome {
             if output.drops.latePictures > 0 { text += ", \(output.drops.latePictures) dropped" }
             page.entry("output", text)
         }
+        if let text = session.recording?.summary { page.entry("recording", text) }
         if let encoder = session.session.encoder { page.entry("encoder", "\(encoder.identity)") }
         let seconds = Readable.number(summary.file.duration.seconds, places: 2)
         page.entry("encoded", "\(Readable.count(summary.file.sampleCount, "frame")), \(seconds) s")

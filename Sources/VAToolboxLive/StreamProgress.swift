@@ -18,6 +18,7 @@ struct StreamProgress: RunProgress {
         var parts = [Readable.clock(elapsed)]
         if let rate = status.bitRate { parts.append(Readable.bitRate(Double(rate))) }
         for output in status.outputs { parts.append(Self.text(output)) }
+        if let recording = status.recording { parts.append(recording.progress) }
         if let losses = status.session.lossText { parts.append(losses) }
         if let levels, let bar = LevelBar.text(levels.take(for: .line)) { parts.append(bar) }
         return String(parts.joined(separator: "  ").prefix(max(width, 0)))
@@ -41,6 +42,7 @@ struct StreamProgress: RunProgress {
             "repeated": .integer(status.session.repeatedPictures),
             "bitrate": JSON(status.bitRate), "ceiling": JSON(status.ceiling),
             "outputs": .array(status.outputs.map(\.document)),
+            "recording": status.recording?.document ?? .null,
             "inputs": .array(status.session.inputs.map(\.document)),
             "encoder": status.session.encoder.map(\.identity.document) ?? .null,
         ]

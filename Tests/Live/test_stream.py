@@ -303,6 +303,118 @@ class Files(Stream):
         self.assertLess(max(steps), 0.08, steps)
 
 
+class Recordings(Stream):
+    """A file that gets what the receivers get."""
+
+    FULL = "/dev/full"
+
+    def frames(self, path):
+        return int(rig.stream(rig.probe(path), "video")["nb_read_frames"])
+
+    def test_the_file_has_what_the_receiver_gets(self):
+        for name in ("show.mp4", "show.mov", "show.mkv", "show.ts"):
+            with self.subTest(name=name):
+                server = rig.Nginx(self, rig.Folder(self))
+                path = self.folder / name
+                run = self.stream("--video", CHART, "--audio", "test", "--to", server.url(), "--record", path)
+                self.live(run, 100)
+                # A fragment is written at least once a second, under a hidden name.
+                self.assertEqual(run.latest()["recording"]["state"], "recording")
+                self.assertFalse(path.exists())
+                document = run.end()
+                self.assertEqual(document["recording"]["state"], "finished")
+                self.assertEqual(document["recording"]["bytes"], path.stat().st_size)
+                self.assertEqual(document["recording"]["frames"], document["encodedFrames"])
+                self.assertEqual(self.frames(path), document["encodedFrames"])
+                self.assertEqual(self.frames(server.recordings()[0]), document["encodedFrames"])
+                self.assertEqual(rig.decode_errors(path), "")
+                offsets = rig.offsets(path)
+                self.assertLess(max(abs(offset + 0.0167) for offset in offsets), 0.04, offsets)
+
+    def test_a_server_that_is_killed_leaves_no_gap_in_the_file(self):
+        server = rig.Nginx(self, self.folder)
+        path = self.folder / "show.mp4"
+        run = self.stream("--video", CHART, "--audio", "test", "--to", server.url(), "--record", path)
+        self.live(run, 90)
+        server.program.kill()
+        run.wait_for(lambda now: now["outputs"][0]["state"] != "live", "the loss")
+        server.restart()
+        run.wait_for(lambda now: now["outputs"][0]["reconnects"] >= 1
+                     and now["outputs"][0]["state"] == "live", "the next connection")
+        self.live(run, run.latest()["outputs"][0]["sentFrames"] + 30)
+        document = run.end()
+        self.assertEqual(self.frames(path), document["encodedFrames"])
+        self.assertEqual(rig.decode_errors(path), "")
+        self.assertGreater(document["encodedFrames"], document["outputs"][0]["sentFrames"])
+
+    def test_a_full_disk_ends_the_recording_and_not_the_stream(self):
+        server = rig.Nginx(self, self.folder)
+        path = self.folder / "show.ts"
+        path.symlink_to(self.FULL)
+        run = self.stream("--video", CHART, "--audio", "test", "--to", server.url(), "--record", path)
+        run.wait_for(lambda now: now["recording"]["state"] == "failed", "the full disk")
+        sent = run.latest()["outputs"][0]["sentFrames"]
+        self.live(run, sent + 60)
+        run.send(signal.SIGINT)
+        document = run.result(status=1)
+        self.assertIn("No space left", document["recording"]["error"])
+        self.assertIsNone(document["recording"]["bytes"])
+        self.assertEqual(document["outputs"][0]["state"], "finished")
+        self.assertEqual(document["outputs"][0]["sentFrames"], document["encodedFrames"])
+        self.assertEqual(self.frames(server.recordings()[0]), document["encodedFrames"])
+        self.assertIn("there is no file", run.errors)
+
+    def test_receivers_that_all_give_up_leave_a_complete_file(self):
+        path = self.folder / "show.mp4"
+        server = rig.Nginx(self, self.folder)
+        run = self.stream("--video", CHART, "--audio", "test", "--to", server.url(), "--record", path,
+                          "--give-up-after", "1")
+        self.live(run, 90)
+        server.program.kill()
+        run.result(status=1)
+        self.assertGreaterEqual(self.frames(path), 90)
+        self.assertEqual(rig.decode_errors(path), "")
+        self.assertEqual([name for name in os.listdir(self.folder.path) if name.endswith(".part")], [])
+
+    def test_a_kill_loses_at_most_a_fragment(self):
+        server = rig.Nginx(self, self.folder)
+        run = self.stream("--video", CHART, "--audio", "test", "--to", server.url(), "--record", self.folder / "show.mp4")
+        now = run.wait_for(lambda now: now["recording"]["duration"] > 3, "three seconds")
+        run.process.kill()
+        run.process.wait()
+        (left,) = [name for name in os.listdir(self.folder.path) if name.endswith(".part")]
+        os.rename(self.folder / left, self.folder / "rescued.mp4")
+        _, times = rig.flashes(self.folder / "rescued.mp4")
+        # A fragment, and what was on its way through the encoder.
+        self.assertGreater(times[-1], now["recording"]["duration"] - 1 - 0.5)
+
+    def test_a_file_is_recorded_whole(self):
+        clip = Files.clip(self)
+        server = rig.Nginx(self, self.folder)
+        path = self.folder / "show.mkv"
+        document = self.stream(clip, "--to", server.url(), "--record", path).result()
+        self.assertEqual(document["recording"]["frames"], 75)
+        self.assertEqual(self.frames(path), 75)
+
+    def test_what_is_refused(self):
+        there = self.folder / "there.mp4"
+        there.write_text("precious")
+        clip = Files.clip(self)
+        for inputs, arguments, texts in [
+            (["--video", "test"], ["--record", there], ["there.mp4", "overwrite"]),
+            (["--video", "test"], ["--record", self.folder / "out.avi"], ["avi"]),
+            (["--video", "test"], ["--record", self.folder / "missing" / "out.mp4"], ["missing"]),
+            (["--video", "test"], ["--overwrite"], ["--record"]),
+            ([clip], ["--record", clip, "--overwrite"], [str(clip)]),
+        ]:
+            with self.subTest(arguments=arguments):
+                status, errors = rig.refused("stream", *inputs, "--to", "rtmp://127.0.0.1:1/live/key", *arguments)
+                self.assertIn(status, (1, 2), errors)
+                for text in texts:
+                    self.assertIn(text, errors)
+        self.assertEqual(there.read_text(), "precious")
+
+
 class Refusals(unittest.TestCase):
     def test_values(self):
         for arguments, texts in [

@@ -29,6 +29,20 @@ import Testing
         #expect(try system.expectGauge("vatoolbox_live_wanted_bits_per_second", output).lastValue == 700_000)
     }
 
+    @Test func aRecordingIsCounted() throws {
+        let system = TestMetrics()
+        var metrics = try #require(StreamMetrics(system))
+        var status = RecordingStatus(path: "show.mp4")
+        metrics.note([], status)
+        (status.state, status.pictures, status.codedBytes, status.queuedBytes) = (.recording, 10, 5000, 300)
+        metrics.note([], status)
+        let recording = [("recording", "show.mp4")]
+        #expect(try system.expectCounter("vatoolbox_live_recorded_frames", recording).totalValue == 10)
+        #expect(try system.expectCounter("vatoolbox_live_recorded_bytes", recording).totalValue == 5000)
+        #expect(try system.expectGauge("vatoolbox_live_recording_up", recording).lastValue == 1)
+        #expect(try system.expectGauge("vatoolbox_live_recording_queue_bytes", recording).lastValue == 300)
+    }
+
     @Test func withoutASystemNothingIsCounted() {
         #expect(StreamMetrics(NOOPMetricsHandler.instance) == nil)
     }
