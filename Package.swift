@@ -246,7 +246,9 @@ let package = Package(
         .target(
             name: "Streaming",
             dependencies: [
-                "AudioCoding", "BitstreamSyntax", "CGnuTLS", "CSRT", "MediaIO", "MediaTimeline", "MediaTypes", logging,
+                "AudioCoding", "BitstreamSyntax", "CGnuTLS", "CSRT", "HostSystem", "MediaIO", "MediaTimeline",
+                "MediaTypes",
+                logging,
             ],
             swiftSettings: strict
         ),
@@ -271,8 +273,8 @@ let package = Package(
         .target(
             name: "LiveSessions",
             dependencies: [
-                "AssetWriting", "AudioCoding", "BitstreamSyntax", "Capture", "MediaIO", "MediaTimeline", "MediaTypes",
-                "Streaming", "VAToolbox", logging, metrics,
+                "AssetWriting", "AudioCoding", "BitstreamSyntax", "Capture", "HostSystem", "MediaIO", "MediaTimeline",
+                "MediaTypes", "Streaming", "VAToolbox", logging, metrics,
             ],
             swiftSettings: strict
         ),
@@ -319,7 +321,8 @@ let package = Package(
         .executableTarget(
             name: "VAToolboxLive",
             dependencies: [
-                "AssetWriting", "AudioCoding", "Capture", "CommandLineSupport", "FFmpegSupport", "LiveHLS",
+                "AssetWriting", "AudioCoding", "Capture", "CommandLineSupport", "FFmpegSupport", "HostSystem",
+                "LiveHLS",
                 "LiveSessions", "MediaIO", "MediaTimeline", "MediaTypes", "Streaming", "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
@@ -596,15 +599,16 @@ let package = Package(
         .testTarget(
             name: "LiveSessionsTests",
             dependencies: [
-                "AssetWriting", "AudioCoding", "BitstreamSyntax", "Capture", "LiveSessions", "MediaIO", "MediaTypes",
-                "Streaming", "TestSupport", "VAToolbox", metrics, metricsForTests,
+                "AssetWriting", "AudioCoding", "BitstreamSyntax", "Capture", "HostSystem", "LiveSessions", "MediaIO",
+                "MediaTypes", "Streaming", "TestSupport", "VAToolbox", metrics, metricsForTests,
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "StreamingTests",
             dependencies: [
-                "AudioCoding", "BitstreamSyntax", "CSRT", "MediaTypes", "Streaming", "TestSupport", logging,
+                "AudioCoding", "BitstreamSyntax", "CSRT", "HostSystem", "MediaTypes", "Streaming", "TestSupport",
+                logging,
             ],
             swiftSettings: strict
         ),

@@ -17,6 +17,12 @@ package struct AddressPolicy: Sendable, Hashable {
         return exceptions.contains { $0.contains(address) } || !Self.special.contains { $0.contains(address) }
     }
 
+    /// Whether the operator has allowed an address by name.
+    package func names(_ address: IPAddress) -> Bool {
+        let address = address.embedded ?? address
+        return exceptions.contains { $0.contains(address) }
+    }
+
     /// Ranges that are not of the Internet at large (IANA's registries of special-purpose addresses, RFC 6890).
     private static let special: [AddressRange] = [
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",

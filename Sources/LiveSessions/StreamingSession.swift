@@ -3,6 +3,7 @@
 public import AssetWriting
 internal import AudioCoding
 internal import BitstreamSyntax
+package import HostSystem
 internal import MediaIO
 public import MediaTypes
 public import Streaming
@@ -28,6 +29,8 @@ public final class StreamingSession: Sendable {
         public var largestAge = 0.9
         /// A file that gets what the receivers get; `nil` for none. Whatever happens to it, the stream goes on.
         public var recording: Recording?
+        /// Which addresses outputs may use, whatever name a receiver has; `nil` for all.
+        package var addresses: AddressPolicy?
 
         /// Makes the default options.
         public init() {}
@@ -136,6 +139,7 @@ public final class StreamingSession: Sendable {
         outputOptions.policy.patienceAtStart = options.patienceAtStart
         outputOptions.policy.patience = options.patience
         outputOptions.limits.silence = Int32(options.silence * 1000)
+        outputOptions.limits.addresses = options.addresses
         outputOptions.queue.age = options.largestAge
         outputOptions.queue.oldest = options.largestAge * 4
         var all: [LiveOutput] = []

@@ -2,6 +2,7 @@
 
 internal import AudioCoding
 internal import Capture
+package import HostSystem
 internal import MediaIO
 internal import MediaTimeline
 internal import MediaTypes
@@ -23,6 +24,8 @@ final class FilePlayer {
         var isLooped = false
         /// Whether the inputs deliver at their own speed, as live URLs do.
         var isLive = false
+        /// Which addresses a live URL may name; `nil` for all.
+        var addresses: AddressPolicy?
         /// The options for reading them.
         var source = MediaSource.Options()
     }
@@ -85,8 +88,13 @@ final class FilePlayer {
         _ cancellation: Cancellation
     ) throws(MediaError) -> MediaSource {
         if stop.isStopped { throw StopSignal.stopped }
+        var (path, options) = (path, request.source)
+        if request.isLive, let policy = request.addresses {
+            let pinned = try PinnedInput(InputAddress(text: path), policy)
+            (path, options.format) = (pinned.url, pinned.format)
+        }
         do throws(MediaError) {
-            return try MediaSource(path: path, options: request.source, cancellation: cancellation)
+            return try MediaSource(path: path, options: options, cancellation: cancellation)
         } catch {
             throw InputAddress(text: path).redacting(error)
         }
@@ -194,8 +202,13 @@ extension LiveInput {
     /// - Parameters:
     ///   - paths: The paths or URLs, one after the other.
     ///   - isLooped: Whether the first one follows the last one, for ever.
+    ///   - addresses: Which addresses a live URL may name; `nil` for all.
     /// - Returns: The input, which one session at a time can use.
-    package static func files(_ paths: [String], isLooped: Bool = false) -> LiveInput {
+    package static func files(
+        _ paths: [String],
+        isLooped: Bool = false,
+        addresses policy: AddressPolicy? = nil
+    ) -> LiveInput {
         let addresses = paths.map { InputAddress(text: $0) }
         let isLive = paths.count == 1 && addresses[0].isLive
         var options = Reader.Options()
@@ -204,7 +217,7 @@ extension LiveInput {
         options.waitsForConsumer = !isLive
         options.reopens = isLive
         var request = FilePlayer.Request(paths: paths)
-        (request.isLooped, request.isLive) = (isLooped, isLive)
+        (request.isLooped, request.isLive, request.addresses) = (isLooped, isLive, policy)
         let present = Mutex<Cancellation?>(nil)
         var input = LiveInput(name: addresses.map(\.redacted).joined(separator: ", "), options: options) {
             [request] stop throws(MediaError) in

@@ -14,7 +14,7 @@ struct InputAddress: Sendable, Hashable {
         return ["http", "https"].contains(scheme) ? isPlaylist : scheme != "file"
     }
 
-    private var scheme: String? { text.contains("://") ? String(text.prefix { $0 != ":" }).lowercased() : nil }
+    var scheme: String? { text.contains("://") ? String(text.prefix { $0 != ":" }).lowercased() : nil }
 
     /// The address without its user and password, for people.
     var redacted: String {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+package import HostSystem
 package import MediaTypes
 
 /// A connection to the receiver of a live stream, or an attempt to make one.
@@ -25,12 +26,14 @@ package protocol LiveConnection: AnyObject {
     var measurements: LinkMeasurements { get }
 }
 
-/// How long a connection waits.
+/// How long a connection waits, and where it may lead.
 package struct ConnectionLimits: Sendable, Hashable {
     /// The longest time until a connection is made and its receiver accepts the stream, in milliseconds.
     package var connecting: Int32 = 10_000
     /// The longest time without any progress of the connection while data waits, in milliseconds.
     package var silence: Int32 = 10_000
+    /// Which addresses it may use, whatever name the receiver has; `nil` for all.
+    package var addresses: AddressPolicy?
 
     /// Makes the default limits.
     package init() {}

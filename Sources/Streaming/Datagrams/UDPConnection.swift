@@ -39,7 +39,7 @@ package final class UDPConnection: LiveConnection {
         packer = DatagramPacker(capacity: address.packetSize)
         header = address.encapsulation == .rtp ? RTPHeader() : nil
         let deadline = Deadline(milliseconds: limits.connecting)
-        let addresses = try HostResolver()
+        let addresses = try HostResolver(policy: limits.addresses)
             .addresses(of: address.host, port: address.port, stop: stop, deadline: deadline)
         let socket = try Self.socket(addresses, address)
         overhead = (socket.remote.isIPv6 ? 40 : 20) + 8 + (header == nil ? 0 : RTPHeader.size)

@@ -2,6 +2,7 @@
 
 internal import AudioCoding
 internal import Glibc
+internal import HostSystem
 package import MediaTypes
 
 /// A connection to an RTMP server to which a stream is published.
@@ -43,7 +44,12 @@ package final class RTMPConnection: LiveConnection {
         var random = SystemRandomNumberGenerator()
         publisher = try RTMPPublisher(address, tracks: tracks, random: &random)
         let deadline = Deadline(milliseconds: limits.connecting)
-        let target = Target(address: address, unsentLimit: Self.unsentLimit(for: tracks), authorities: authorities)
+        let target = Target(
+            address: address,
+            unsentLimit: Self.unsentLimit(for: tracks),
+            authorities: authorities,
+            addresses: limits.addresses
+        )
         stream = try target.open(stop: stop, deadline: deadline)
         while true {
             output.append(publisher.opening)
@@ -109,9 +115,10 @@ extension RTMPConnection {
         var address: RTMPAddress
         var unsentLimit: Int32
         var authorities: String?
+        var addresses: AddressPolicy?
 
         func open(stop: StopSignal, deadline: Deadline) throws(MediaError) -> any ByteStream {
-            let socket = try SocketConnector(unsentLimit: unsentLimit)
+            let socket = try SocketConnector(resolver: HostResolver(policy: addresses), unsentLimit: unsentLimit)
                 .connect(host: address.host, port: address.port, stop: stop, deadline: deadline)
             guard address.isSecure else { return TCPStream(socket) }
             return try TLSStream(

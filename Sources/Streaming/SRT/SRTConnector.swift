@@ -28,7 +28,7 @@ struct SRTConnector {
     }
 
     private func connectToHost(before deadline: Deadline) throws(MediaError) -> SRTSocket {
-        let remotes = try HostResolver()
+        let remotes = try HostResolver(policy: limits.addresses)
             .addresses(of: address.host, port: address.port, stop: stop, deadline: deadline)
         return try connect(to: remotes, before: deadline)
     }
@@ -105,8 +105,15 @@ struct SRTConnector {
         let hosts = address.host.isEmpty ? ["::", "0.0.0.0"] : [address.host]
         var failure = MediaError(.unavailable, "the host has no address", given: address.host, isPermanent: false)
         for host in hosts {
-            let locals = try HostResolver()
-                .addresses(of: host, port: address.port, stop: stop, deadline: deadline)
+            let locals: [SocketAddress]
+            do throws(MediaError) {
+                locals = try HostResolver(policy: limits.addresses)
+                    .addresses(of: host, port: address.port, stop: stop, deadline: deadline)
+            } catch {
+                guard error.code == .invalidArgument else { throw error }
+                failure = error
+                continue
+            }
             for local in locals {
                 do throws(MediaError) {
                     let socket = try SRTSocket()

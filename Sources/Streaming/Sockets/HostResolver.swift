@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import Glibc
+internal import HostSystem
 internal import MediaTypes
 internal import Synchronization
 
 /// Finds the addresses of hosts within a deadline.
 struct HostResolver: Sendable {
+    /// Which addresses it returns; `nil` for all.
+    var policy: AddressPolicy?
     /// Returns the addresses of a name. It is called on a thread of its own, and may take any time.
     var lookUp: @Sendable (_ host: String, _ port: UInt16) throws(MediaError) -> [SocketAddress] = {
         (host, port) throws(MediaError) in
@@ -18,8 +21,8 @@ struct HostResolver: Sendable {
     /// the deadline, and ends with the call.
     ///
     /// - Returns: At least one address.
-    /// - Throws: `unavailable`, not permanently, if the name has no address at present; `deadlineExceeded` at the
-    ///   deadline; `cancelled` after the stop signal.
+    /// - Throws: `unavailable`, not permanently, if the name has no address at present; `invalidArgument` if it has none
+    ///   that is allowed; `deadlineExceeded` at the deadline; `cancelled` after the stop signal.
     func addresses(
         of host: String,
         port: UInt16,
@@ -27,7 +30,7 @@ struct HostResolver: Sendable {
         deadline: Deadline
     ) throws(MediaError) -> [SocketAddress] {
         guard !stop.isStopped else { throw StopSignal.stopped }
-        if let address = Self.address(host, port: port) { return [address] }
+        if let address = Self.address(host, port: port) { return try allowed([address], of: host) }
         let (answer, lookUp) = (Answer(done: try StopSignal()), lookUp)
         try PlainThread.start(name: "look up host") {
             answer.set(Result { () throws(MediaError) in try lookUp(host, port) })
@@ -51,7 +54,19 @@ struct HostResolver: Sendable {
                 isPermanent: false
             )
         }
-        return addresses
+        return try allowed(addresses, of: host)
+    }
+
+    private func allowed(_ addresses: [SocketAddress], of host: String) throws(MediaError) -> [SocketAddress] {
+        guard let policy else { return addresses }
+        let allowed = addresses.filter { IPAddress($0.host).map(policy.allows) ?? false }
+        if !allowed.isEmpty { return allowed }
+        throw MediaError(
+            .invalidArgument,
+            "the address of \(host) is not public",
+            given: addresses.map(\.host).joined(separator: ", "),
+            allowed: "public addresses, and those that are allowed by name"
+        )
     }
 
     /// Returns the address that a text is, for example `192.0.2.1`, `2001:db8::1` or `fe80::1%eth0`; `nil` for a name.

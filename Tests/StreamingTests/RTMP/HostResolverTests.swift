@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import HostSystem
 import MediaTypes
 import Testing
 
@@ -24,6 +25,26 @@ import Testing
         let found = try HostResolver().addresses(of: "localhost", port: 7, stop: try StopSignal(), deadline: deadline)
         #expect(found.contains { $0.description == "127.0.0.1:7" || $0.description == "[::1]:7" })
         #expect(Set(found).count == found.count)
+    }
+
+    @Test func addressesThatAreNotAllowedAreLeftOut() throws {
+        let stop = try StopSignal()
+        var resolver = HostResolver { (_, port) throws(MediaError) in
+            ["127.0.0.1", "fe80::1%lo", "8.8.8.8"].compactMap { HostResolver.address($0, port: port) }
+        }
+        func find(_ host: String) throws(MediaError) -> [String] {
+            let deadline = Deadline(milliseconds: 60_000)
+            return try resolver.addresses(of: host, port: 1, stop: stop, deadline: deadline).map(\.host)
+        }
+        resolver.policy = AddressPolicy(exceptions: [])
+        #expect(try find("a.test") == ["8.8.8.8"])
+        for host in ["127.0.0.1", "::1", "::ffff:10.0.0.1", "239.1.1.1", "0.0.0.0"] {
+            let error = mediaError { () throws(MediaError) in _ = try find(host) }
+            #expect(error?.code == .invalidArgument && error?.message.contains("not public") == true, "\(host)")
+        }
+        resolver.policy = AddressPolicy(exceptions: [try #require(AddressRange("127.0.0.0/8"))])
+        #expect(try find("a.test") == ["127.0.0.1", "8.8.8.8"])
+        #expect(try find("127.0.0.9") == ["127.0.0.9"])
     }
 
     @Test func kindsOfAddresses() throws {
