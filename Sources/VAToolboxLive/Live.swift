@@ -24,7 +24,7 @@ struct Live: ParsableCommand {
             var command = try parseAsRoot(Array(CommandLine.arguments.dropFirst()))
             switch command {
             case let command as RecordCommand: run(RecordJob(command))
-            case let command as StreamCommand: run(StreamJob(command))
+            case let command as StreamCommand: run(try StreamJob.controlled(command))
             case let command as DevicesCommand: leave(command.list())
             case let command as PlayCommand: leave(refusing(command.play()))
             default:

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import CommandLineSupport
+import HostSystem
 import LiveHLS
 import LiveSessions
 import MediaTypes
@@ -41,6 +42,15 @@ struct StreamCommand: ParsableCommand, Sendable {
     @OptionGroup(title: "Output options") var output: StreamOutputArguments
     @OptionGroup(title: "Encoder options") var encoder: LiveEncoderArguments
     @OptionGroup(title: "Report options") var report: ReportArguments
+
+    @Flag(
+        help: ArgumentHelp(
+            "Read further arguments from standard input, one a line up to an empty line, then commands: stop, use NUMBER, "
+                + "bitrate RATE.",
+            discussion: "Other users of the machine do not see these arguments."
+        )
+    )
+    var control = false
 }
 
 /// The receivers of a stream.
@@ -114,6 +124,36 @@ struct StreamOutputArguments: ParsableArguments, Sendable {
     )
     var caFile: String?
 
+    @Flag(help: "Use only public addresses, and those of --allow-address: for streams that strangers ask for.")
+    var publicAddresses = false
+
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("With --public-addresses: an address or a range that is allowed, too.", valueName: "address")
+    )
+    var allowAddress: [String] = []
+
+    /// Which addresses may be used; `nil` for all.
+    func addresses() throws(MediaError) -> AddressPolicy? {
+        var ranges: [AddressRange] = []
+        for text in allowAddress {
+            guard let range = AddressRange(text) else {
+                throw MediaError(
+                    .invalidArgument,
+                    "--allow-address is not an address",
+                    given: text,
+                    allowed: "addresses and ranges, such as 10.1.0.0/16"
+                )
+            }
+            ranges.append(range)
+        }
+        guard publicAddresses else {
+            guard ranges.isEmpty else { throw contradiction("--allow-address", "addresses that are all allowed") }
+            return nil
+        }
+        return AddressPolicy(exceptions: ranges)
+    }
+
     /// The options of the session.
     ///
     /// - Parameter files: The files that are sent, none of which can be recorded into.
@@ -129,6 +169,7 @@ struct StreamOutputArguments: ParsableArguments, Sendable {
         options.recording = try record.map { (path) throws(MediaError) in
             try Recording(path: path, overwrite: overwrite, inputPaths: files)
         }
+        options.addresses = try addresses()
         return options
     }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import ArgumentParser
 import AssetWriting
+import Capture
 import CommandLineSupport
+import HostSystem
 import LiveHLS
 import LiveSessions
 import MediaTypes
@@ -15,8 +18,20 @@ final class StreamJob: LiveJob {
     private let command: StreamCommand
     private let session = Mutex<StreamingSession?>(nil)
 
-    init(_ command: StreamCommand) {
-        self.command = command
+    private let control: StreamControl?
+
+    /// A job with the further arguments of standard input, if the command reads them there.
+    ///
+    /// - Throws: Errors of ArgumentParser.
+    static func controlled(_ command: StreamCommand) throws -> StreamJob {
+        guard command.control else { return StreamJob(command) }
+        let control = StreamControl()
+        let arguments = Array(CommandLine.arguments.dropFirst(2)) + control.arguments()
+        return StreamJob(try StreamCommand.parse(arguments), control)
+    }
+
+    init(_ command: StreamCommand, _ control: StreamControl? = nil) {
+        (self.command, self.control) = (command, control)
         base = FileJob([command.report], usesStandardOutput: false, ending: "ending the stream")
     }
 
@@ -27,6 +42,7 @@ final class StreamJob: LiveJob {
             let session = try makeSession()
             self.session.withLock { $0 = session }
             base.begin { session.stop() }
+            try followCommands()
             let teller = StreamTeller(console: base.console)
             let levels = SoundLevels { session.takeLevels() }
             let summary = try await attending {
@@ -49,10 +65,12 @@ final class StreamJob: LiveJob {
         try command.report.validateFlags()
         var settings = try command.encoder.settings()
         settings.duration = try command.output.duration?.value(of: "--duration").time
-        var pictures = try command.inputs.pictures()
+        let addresses = try command.output.addresses()
+        var pictures: [LiveInput] = []
+        for text in command.inputs.video { pictures.append(try Self.input(text, addresses)) }
         let sound = try command.inputs.sound()
         if !command.files.isEmpty {
-            pictures.insert(.files(command.files, isLooped: command.output.loop), at: 0)
+            pictures.insert(.files(command.files, isLooped: command.output.loop, addresses: addresses), at: 0)
         } else if command.output.loop {
             throw MediaError(.invalidArgument, "only files are played again", given: "--loop without a file")
         }
@@ -76,6 +94,46 @@ final class StreamJob: LiveJob {
             settings: settings,
             options: try command.output.options(files: command.files)
         )
+    }
+
+    /// An input of `--video`: besides devices, `file:PATH[,loop=on]` and `url:URL`.
+    private static func input(_ text: String, _ addresses: AddressPolicy?) throws(MediaError) -> LiveInput {
+        let address = try DeviceAddress(text)
+        switch address.kind {
+        case "file":
+            let options = try address.options(["loop"])
+            let isLooped = try options["loop"].map { (text) throws(MediaError) in
+                try OptionValue.flag(text, option: "loop")
+            }
+            return .files([address.name], isLooped: isLooped ?? false, addresses: addresses)
+        case "url":
+            _ = try address.options([])
+            return .files([address.name], addresses: addresses)
+        default: return try .pictures(address, name: text)
+        }
+    }
+
+    /// Obeys the commands of standard input, if they come from there.
+    private func followCommands() throws(MediaError) {
+        guard let control else { return }
+        try PlainThread.start(name: "vt-control") { [self] in
+            while let line = control.line() {
+                do throws(MediaError) {
+                    try obey(StreamControl.Command(line))
+                } catch {
+                    base.console.warning(error.readable)
+                }
+            }
+            base.interrupt(before: 0)
+        }
+    }
+
+    private func obey(_ command: StreamControl.Command) throws(MediaError) {
+        switch command {
+        case .stop: base.interrupt(before: 0)
+        case .use(let number): session.withLock { $0 }?.use(input: number - 1)
+        case .bitrate(let rate): try session.withLock { $0 }?.setCeiling(rate)
+        }
     }
 
     private func handle(_ key: Character) {
