@@ -49,6 +49,9 @@ package struct ConfinedCommand: Sendable, Hashable {
         /// says.
         package var log = 16 << 20
 
+        /// The longest line of progress, in bytes; a longer one is dropped.
+        package var progressLine = 4096
+
         /// The default limits.
         package init() {}
     }

@@ -13,8 +13,9 @@ struct LogLines {
     private var rest: [UInt8] = []
     private var isDropping = false
     private let excess: Excess
+    private let limit: Int
 
-    init(excess: Excess = .split) { self.excess = excess }
+    init(excess: Excess = .split, limit: Int = longestLine) { (self.excess, self.limit) = (excess, limit) }
 
     /// Adds bytes.
     ///
@@ -28,7 +29,7 @@ struct LogLines {
                 (rest, isDropping) = ([], false)
             } else if isDropping {
                 continue
-            } else if rest.count == Self.longestLine {
+            } else if rest.count == limit {
                 switch excess {
                 case .split:
                     lines.append(rest)

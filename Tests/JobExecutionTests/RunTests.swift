@@ -68,7 +68,13 @@ import Testing
             """#
         )
         let progress = Said<TaskProgress>()
-        let result = try await bench.host.run(command, onProgress: { progress.add($0) })
+        let lines = Said<[UInt8]>()
+        let result = try await bench.host.run(
+            command,
+            onProgress: { progress.add($0) },
+            onProgressLine: { lines.add($0) }
+        )
+        #expect(lines.values.last == Array(#"{"phase":"verifying","framesIn":31}"#.utf8))
         #expect(progress.values.last == TaskProgress(phase: "verifying", framesIn: 31))
         #expect(result.progress == progress.values.last)
         #expect(result.malformedProgressLines == 6)

@@ -78,6 +78,8 @@ import Testing
         #expect(split.split(long).map(\.count) == [4096, 4096, 1808, 1])
         var dropped = LogLines(excess: .dropped)
         #expect(dropped.split(long).map(\.count) == [0, 1])
+        var longer = LogLines(excess: .dropped, limit: 10_000)
+        #expect(longer.split(long).map(\.count) == [10_000, 1])
     }
 
     @Test func controlCharactersAreShown() {

@@ -13,7 +13,7 @@ final class HostedRun {
     private var rules: RunRules
     private var log = LogLines()
     private var logged = 0
-    private var progressLines = LogLines(excess: .dropped)
+    private var progressLines: LogLines
     private var malformedProgressLines = 0
     private var output: [UInt8] = []
     private var isOutputIncomplete = false
@@ -36,6 +36,7 @@ final class HostedRun {
     init(_ command: ConfinedCommand, launcher: [String], mailbox: Mailbox) throws(MediaError) {
         (self.command, self.mailbox) = (command, mailbox)
         rules = RunRules(command.limits, command.cancellation)
+        progressLines = LogLines(excess: .dropped, limit: command.limits.progressLine)
         self.launcher = try LauncherProcess(launcher, command)
     }
 
@@ -131,7 +132,7 @@ final class HostedRun {
             return
         }
         rules.advance(to: progress, at: elapsed)
-        mailbox.post(.progress(progress))
+        mailbox.post(.progress(progress, line))
     }
 
     private func capture(_ bytes: Slice<UnsafeMutableRawBufferPointer>) {

@@ -9,7 +9,8 @@ internal import Synchronization
 /// one before.
 final class Mailbox: Sendable {
     enum Letter: Sendable {
-        case progress(TaskProgress)
+        /// A progress, and the line that told it.
+        case progress(TaskProgress, [UInt8])
         case line(String)
     }
 

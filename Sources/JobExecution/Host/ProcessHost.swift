@@ -34,6 +34,7 @@ package final class ProcessHost: Sendable {
     /// - Parameters:
     ///   - command: The program, and what it may access.
     ///   - onProgress: Called with each progress, except for those that come faster than the calls return.
+    ///   - onProgressLine: Called with the line of each such progress, which may say more.
     ///   - onLogLine: Called with each line of standard error, without control characters. While it works, the process
     ///     may have to wait until it can write more.
     /// - Returns: How the program ended, whatever its status is.
@@ -43,6 +44,7 @@ package final class ProcessHost: Sendable {
     package func run(
         _ command: ConfinedCommand,
         onProgress: @Sendable (TaskProgress) -> Void = { _ in },
+        onProgressLine: @Sendable ([UInt8]) -> Void = { _ in },
         onLogLine: @Sendable (String) -> Void = { _ in }
     ) async throws(MediaError) -> ExecutionResult {
         try command.validate()
@@ -55,7 +57,9 @@ package final class ProcessHost: Sendable {
                 if wasFull { thread.order(.look) }
                 for letter in letters {
                     switch letter {
-                    case .progress(let progress): onProgress(progress)
+                    case .progress(let progress, let line):
+                        onProgress(progress)
+                        onProgressLine(line)
                     case .line(let line): onLogLine(line)
                     }
                 }
