@@ -56,10 +56,13 @@ package struct EncodingService: Sendable {
                 ]
             )
         }
+        let host = try ProcessHost(launcher: launcher)
+        let program = try Self.program(settings, launcher: launcher)
+        let workerEnvironment = environment.filter { Self.isForWorkers($0.key) }
         let commands = ConfinedRunner(
-            host: try ProcessHost(launcher: launcher),
-            program: try Self.program(settings, launcher: launcher),
-            environment: environment.filter { Self.isForWorkers($0.key) },
+            host: host,
+            program: program,
+            environment: workerEnvironment,
             qualityProgram: Self.qualityProgram(environment),
             state: data.state,
             stallTimeout: settings.stallTimeout,
@@ -112,6 +115,8 @@ package struct EncodingService: Sendable {
             capacity: capacity,
             logger: logger
         )
+        let liveLoad = LiveLoad()
+        let livePlaces = LivePlaces(folder: data.live, inputs: inputs, roots: roots, addresses: client.policy)
         let dispatcher = Dispatcher(
             store: store,
             runner: runner,
@@ -119,6 +124,7 @@ package struct EncodingService: Sendable {
             uploads: uploads,
             deliveries: deliveries,
             capacity: capacity,
+            live: liveLoad,
             changes: changes,
             settings: settings,
             node: Self.node,
@@ -182,7 +188,25 @@ package struct EncodingService: Sendable {
                 interval: settings.watchInterval,
                 changes: changes,
                 logger: logger
-            )
+            ),
+            live: try LiveJobs(
+                LiveJobs.Parts(
+                    runner: LiveRunner(
+                        host: host,
+                        program: Files.folder(of: program) + "/vatoolbox-live",
+                        environment: workerEnvironment,
+                        state: data.state,
+                        stallTimeout: settings.stallTimeout,
+                        memory: settings.taskMemory
+                    ),
+                    places: livePlaces,
+                    load: liveLoad,
+                    most: settings.live > 0 ? settings.live : max(2, Int(limiting: capacity.processors)),
+                    allowedAddresses: settings.allowedAddresses,
+                    logger: logger
+                )
+            ),
+            livePlaces: livePlaces
         )
         self.logger = logger
         onceReady = ReadyPort()
@@ -219,7 +243,7 @@ package struct EncodingService: Sendable {
                 services: [
                     .init(service: application), .init(service: state.devices), .init(service: state.followUp),
                     .init(service: state.watches),
-                    .init(service: state.webhooks),
+                    .init(service: state.webhooks), .init(service: state.live),
                     .init(service: state.dispatcher, successTerminationBehavior: .gracefullyShutdownGroup),
                 ],
                 logger: logger
@@ -227,11 +251,13 @@ package struct EncodingService: Sendable {
         )
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let serving = Task { try await group.run() }
-        let listening = Task { [logger] in
+        let listening = Task { [logger, state] in
             var count = 0
             for await signal in signals {
                 count += 1
                 if count == 1 {
+                    // Tasks may go on for long, and live jobs have no end to wait for.
+                    Task { [live = state.live] in await live.endAll() }
                     await group.triggerGracefulShutdown()
                 } else {
                     logger.notice("the service ends at once", metadata: ["signal": "\(signal)"])
@@ -289,9 +315,12 @@ package struct EncodingService: Sendable {
     private static func isForWorkers(_ name: String) -> Bool {
         let names = ["PATH", "LANG", "LD_LIBRARY_PATH", "LD_PRELOAD", "TMPDIR"]
         let prefixes = ["LIBVA_", "MESA_", "VATOOLBOX_", "RENDER_", "REFERENCE_", "INTEL_", "AMD_", "RADEON"]
+        let ofCommands = [
+            "VATOOLBOX_KEY", "VATOOLBOX_URL", "VATOOLBOX_STREAM_KEY", "VATOOLBOX_STREAM_ID", "VATOOLBOX_PASSPHRASE",
+        ]
         return names.contains(name)
             || prefixes.contains { name.hasPrefix($0) } && !name.hasPrefix(Setting.variablePrefix)
-                && !["VATOOLBOX_KEY", "VATOOLBOX_URL"].contains(name)
+                && !ofCommands.contains(name)
     }
 
     private static func server(_ settings: ServiceSettings) throws -> HTTPServerBuilder {

@@ -38,6 +38,8 @@ struct ServiceState: Sendable {
     let links: LinkSigner
     let submission: JobSubmission
     let watches: WatchFolders
+    let live: LiveJobs
+    let livePlaces: LivePlaces
 
     /// A client has changed something that workers and watchers want to know.
     func changed() {

@@ -64,7 +64,9 @@ struct OpenAPITests {
             GET /v1/presets/{name}, PUT /v1/presets/{name}, DELETE /v1/presets/{name}, GET /v1/keys, POST /v1/keys,
             POST /v1/keys/{id}/rotate, DELETE /v1/keys/{id}, GET /v1/jobs/{id}/deliveries,
             POST /v1/jobs/{id}/deliveries/{deliveryID}/redeliver, POST /v1/encode, GET /healthz, GET /readyz,
-            GET /metrics, GET /, GET /v1/webhooks/secret, POST /v1/webhooks/secret/rotate
+            GET /metrics, GET /, GET /v1/webhooks/secret, POST /v1/webhooks/secret/rotate, POST /v1/live, GET /v1/live,
+            GET /v1/live/{id}, DELETE /v1/live/{id}, POST /v1/live/{id}/stop, POST /v1/live/{id}/switch,
+            POST /v1/live/{id}/update, GET /v1/live/{id}/hls/{output}/{path...}
             """
         let listed = expected.split(separator: ",").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
         #expect(Set(Operation.all.map { "\($0.method.rawValue) \($0.path)" }) == Set(listed))

@@ -42,7 +42,7 @@ struct JobRoutes: Sendable {
         )
     }
 
-    private static func idempotencyKey(_ request: Request) throws(APIError) -> String? {
+    static func idempotencyKey(_ request: Request) throws(APIError) -> String? {
         guard let key = request.headers[.idempotencyKey] else { return nil }
         guard (1...256).contains(key.unicodeScalars.count) else {
             throw APIError(

@@ -182,6 +182,7 @@ extension ServiceState {
             "Share of the engines of a kind of a GPU that the service keeps busy",
             load.sortedEngines.map { ([("node", $0.node), ("engine", $0.name)], $0.busy) }
         )
+        await text.add(live: live.active)
         if let devices = await devices.present {
             text.add(
                 "device_usable",

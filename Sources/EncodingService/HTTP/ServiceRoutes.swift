@@ -21,7 +21,8 @@ struct ServiceRoutes {
         for part in [
             SystemRoutes(service: service).handlers, JobRoutes(service: service).handlers,
             EventRoutes(service: service).handlers, UploadRoutes(service: service).handlers,
-            StreamRoutes(service: service).handlers, WatchRoutes(service: service).handlers,
+            StreamRoutes(service: service).handlers, LiveRoutes(service: service).handlers,
+            WatchRoutes(service: service).handlers,
             SupportRoutes(service: service).handlers,
             TusRoutes(service: service).handlers,
             QueueRoutes(service: service).handlers, AdministrationRoutes(service: service).handlers,

@@ -50,7 +50,7 @@ struct SystemRoutes: Sendable {
                 $0.version = service.version
                 $0.links = [
                     "capabilities": "/v1/capabilities", "jobs": "/v1/jobs", "uploads": "/v1/uploads",
-                    "queues": "/v1/queues",
+                    "queues": "/v1/queues", "live": "/v1/live",
                     "events": "/v1/events", "status": "/v1/status", "openapi": "/v1/openapi.json",
                 ]
             }

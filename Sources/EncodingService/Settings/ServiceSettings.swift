@@ -41,6 +41,8 @@ package struct ServiceSettings: Sendable, Hashable {
     package var workers = 0
     /// How many streams are encoded at a time; 0 for twice ``workers``, or if that is 0, too, one per processor, at least two.
     package var streams = 0
+    /// How many live jobs there are at a time; 0 for one per processor, at least two.
+    package var live = 0
     /// How long a task may make no progress, in seconds.
     package var stallTimeout = 60.0
     /// The memory that a task may take, in bytes; 0 for no limit.

@@ -120,6 +120,13 @@ package struct Setting: Sendable {
             "number",
             "Streams at a time; 0: twice workers.count, or if that is 0, too, one per processor, at least two"
         ),
+        .integer(
+            "live.count",
+            \.live,
+            in: 0...1024,
+            "number",
+            "Live jobs at a time; 0: one per processor, at least two"
+        ),
         .seconds("drain.timeout", \.drainTimeout, in: 0...604_800, "How long tasks may go on after SIGTERM"),
         .bytes("uploads.limit", \.uploadLimit, in: 1...Int.max, "Largest upload"),
         .seconds(

@@ -19,6 +19,7 @@ internal import JobStore
 /// | `keys.json`, `presets/` | Keys of clients; settings by name |
 /// | `audit.jsonl` | Who has changed what |
 /// | `watches/` | Watched folders, and which of their files became jobs |
+/// | `live/` | Live jobs with their secrets, and the streams that the service delivers |
 /// | `state/` | What workers know of devices |
 package struct DataFolder: Sendable, Hashable {
     /// The folder.
@@ -29,7 +30,7 @@ package struct DataFolder: Sendable, Hashable {
     /// - Throws: `FileError`.
     package init(path: String) throws(FileError) {
         self.path = path
-        for name in ["uploads", "work", "results", "logs", "presets", "watches", "state", "transfers"] {
+        for name in ["uploads", "work", "results", "logs", "presets", "watches", "state", "transfers", "live"] {
             try Files.makeFolder("\(path)/\(name)")
         }
     }
@@ -42,6 +43,7 @@ package struct DataFolder: Sendable, Hashable {
     var linkKey: String { "\(path)/links.key" }
     var presets: String { "\(path)/presets" }
     var watches: String { "\(path)/watches" }
+    var live: String { "\(path)/live" }
     var transfers: String { "\(path)/transfers" }
     var state: String { "\(path)/state" }
     var uploads: String { "\(path)/uploads" }
@@ -67,7 +69,7 @@ package struct DataFolder: Sendable, Hashable {
     ///
     /// Call it when the job store is open: no other process has the folder then.
     func removeUnfinished() throws(FileError) {
-        for folder in [path, presets, watches] {
+        for folder in [path, presets, watches, live] {
             for name in try Files.names(in: folder) where name.hasSuffix(Files.unfinishedSuffix) {
                 try Files.remove("\(folder)/\(name)")
             }

@@ -114,7 +114,7 @@ struct ConfinedRunner: CommandRunning {
         }
         try Task.checkCancellation()
         return CommandResult(
-            exit: exit(result, command),
+            exit: CommandExit(result, stallTimeout: command.stallTimeout ?? stallTimeout, memory: memory),
             document: command.streams == nil ? result.output : lines.bytes,
             lastLines: result.lastLines
         )
@@ -131,15 +131,22 @@ struct ConfinedRunner: CommandRunning {
         return arguments
     }
 
-    private func exit(_ result: ExecutionResult, _ command: WorkerCommand) -> CommandExit {
-        switch (result.interruption, result.ending) {
-        case (.stalled, _): .stalled(command.stallTimeout ?? stallTimeout)
-        case (.memoryLimit, _): .tooMuchMemory(memory)
-        case (.timeLimit, _): .tooLate
-        case (.processLimit, _): .tooManyProcesses
-        case (_, .exited(let status)): .status(status)
-        case (_, .killed(let signal)): .signal(Self.name(ofSignal: signal))
-        }
+}
+
+extension CommandExit {
+    /// - Parameters:
+    ///   - stallTimeout: The seconds without progress after which the process was to be ended.
+    ///   - memory: The bytes that it could have.
+    init(_ result: ExecutionResult, stallTimeout: Double, memory: Int) {
+        self =
+            switch (result.interruption, result.ending) {
+            case (.stalled, _): .stalled(stallTimeout)
+            case (.memoryLimit, _): .tooMuchMemory(memory)
+            case (.timeLimit, _): .tooLate
+            case (.processLimit, _): .tooManyProcesses
+            case (_, .exited(let status)): .status(status)
+            case (_, .killed(let signal)): .signal(Self.name(ofSignal: signal))
+            }
     }
 
     private static func name(ofSignal signal: Int32) -> String {

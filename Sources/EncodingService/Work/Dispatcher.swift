@@ -20,6 +20,7 @@ actor Dispatcher {
     private nonisolated let settings: ServiceSettings
     private nonisolated let node: String
     private nonisolated let capacity: CapacityMonitor
+    private nonisolated let live: LiveLoad
     private var running: [AttemptToken: Running] = [:]
     private var isDraining = false
     private var isStopping = false
@@ -58,6 +59,7 @@ actor Dispatcher {
         uploads: UploadStore,
         deliveries: DeliveryStore,
         capacity: CapacityMonitor,
+        live: LiveLoad,
         changes: ChangeSignal,
         settings: ServiceSettings,
         node: String,
@@ -69,6 +71,7 @@ actor Dispatcher {
         self.uploads = uploads
         self.deliveries = deliveries
         self.capacity = capacity
+        self.live = live
         self.changes = changes
         self.settings = settings
         self.node = node
@@ -181,7 +184,7 @@ actor Dispatcher {
                 )
             }
         }
-        return (loads(true), loads(false))
+        return (loads(true), loads(false) + live.tasks)
     }
 
     private func isFetching(_ token: AttemptToken) -> Bool { runner.progress.progress(of: token)?.phase == .fetching }

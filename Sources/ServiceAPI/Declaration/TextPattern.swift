@@ -137,6 +137,25 @@ extension TextPattern {
         }
     )
 
+    /// A URL that a live job reads.
+    package static let liveInput = url(of: ["rtmp", "rtsp", "srt", "udp", "rtp"])
+    /// A URL that a live job sends to.
+    package static let liveOutput = url(of: ["rtmp", "rtmps", "srt", "udp", "rtp"])
+
+    private static func url(of schemes: [String]) -> TextPattern {
+        TextPattern(
+            expression: "^(\(schemes.joined(separator: "|")))://[!-\\[\\]-~]+$",
+            allowed: "a URL of \(schemes.joined(separator: ", ")): ASCII without spaces and \\",
+            matches: { text in
+                guard let scheme = schemes.first(where: { text.utf8.starts(with: "\($0)://".utf8) }) else {
+                    return false
+                }
+                let rest = text.utf8.dropFirst(scheme.utf8.count + 3)
+                return !rest.isEmpty && rest.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }
+            }
+        )
+    }
+
     /// A path of the API.
     package static let servicePath = TextPattern(
         expression: #"^/v1/[^?#\\\u0000-\u001f\u007f]+$"#,

@@ -22,6 +22,7 @@ package struct Operation: Sendable {
         case queues = "Queues"
         case presets = "Presets"
         case watches = "Watched folders"
+        case live = "Live jobs"
         case node = "Node"
         case keys = "Keys"
         case documentation = "Documentation"

@@ -3,7 +3,8 @@
 extension Operation {
     /// Every operation of the API. The server registers exactly these.
     package static let all: [Operation] =
-        documentation + media + uploads + resumableUploads + jobs + results + queues + presets + watches + node + keys
+        documentation + media + uploads + resumableUploads + jobs + results + queues + presets + watches + live + node
+        + keys
 
     private static let jobPath = "/v1/jobs/{id}"
     private static let validators = [

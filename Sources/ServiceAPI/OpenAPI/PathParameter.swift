@@ -38,6 +38,9 @@ package struct PathParameter: Sendable {
     ) -> (documentation: String, rule: Rule<String>) {
         switch (collection, name) {
         case ("jobs", _): ("ID of the job", .text(26...26, .identifier))
+        case ("live", _): ("ID of the live job", .text(26...26, .identifier))
+        case ("hls", _): ("Index of the output", .text(1...2, .name))
+        case ("{output}", _): ("Path within the stream, which may contain slashes", .text(1...1024, .resultPath))
         case ("tus", _): ("ID of the upload", .text(26...26, .identifier))
         case ("uploads", "name"): ("File name", .text(1...200, .fileName))
         case ("uploads", _): ("ID or file name", .text(1...200, .fileName))

@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Live jobs: started, switched and stopped over HTTP, killed, and started again; what arrives is decoded."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import unittest
+
+from rig import Service, clip, until
+
+FIRST, SECOND = (320, 240), (64, 48)
+
+
+def free_port(kind=socket.SOCK_DGRAM):
+    with socket.socket(socket.AF_INET, kind) as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def chart(size=FIRST):
+    return {"test": {"width": size[0], "height": size[1], "frameRate": 25}}
+
+
+def picture(source):
+    """The average luma of the first picture that can be decoded."""
+    command = ["ffmpeg", "-v", "error", "-i", source, "-frames:v", "1", "-vf", "scale=1:1,format=gray", "-f",
+               "rawvideo", "-"]
+    return subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL).stdout[0]
+
+
+def receive(url, target, seconds=2):
+    """Receives a part of a stream into a file."""
+    command = ["ffmpeg", "-v", "error", "-y", "-i", url, "-t", str(seconds), "-c", "copy", "-f", "mpegts", str(target)]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def streams(path):
+    """The sizes and numbers of pictures that decode, by the kind of track; errors fail."""
+    command = ["ffprobe", "-v", "error", "-count_frames", "-show_streams", "-of", "json", str(path)]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True)
+    return {one["codec_type"]: one for one in json.loads(shown.stdout)["streams"]}
+
+
+class LiveCase(unittest.TestCase):
+    FLAGS = ("--network-allow", "127.0.0.0/8")
+
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="media-"))
+        roots = ["--media-roots", f"media={self.root}", "--media-writable", "media"]
+        self.service = Service("--disk-reserve", "0", *roots, *self.FLAGS)
+
+    def tearDown(self):
+        if self._outcome.result.errors or self._outcome.result.failures:
+            print("".join(self.service.lines[-20:]))
+        self.service.close()
+        shutil.rmtree(self.root)
+
+    def request(self, *outputs, inputs=None, **more):
+        more.setdefault("encoding", {"keyFrameInterval": 0.5, "device": "software", "bitRate": 300_000})
+        return {"name": "test", "inputs": inputs or [chart()], "outputs": list(outputs), **more}
+
+    def start(self, *outputs, status=201, **more):
+        answer = self.service.post("/v1/live", self.request(*outputs, **more))
+        self.assertEqual(answer.status, status, answer)
+        return answer.json["id"] if status == 201 else answer.json
+
+    def job(self, name):
+        answer = self.service.get(f"/v1/live/{name}")
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json
+
+    def wait(self, name, is_so, what):
+        def reached():
+            job = self.job(name)
+            return job if is_so(job) else None
+
+        return until(reached, f"{what}: {self.job(name)}")
+
+    def wait_for(self, name, *states):
+        return self.wait(name, lambda job: job["state"] in states, f"it is {states}")
+
+    def wait_until_live(self, name, frames=10):
+        """Waits until all outputs have sent pictures."""
+        def is_live(job):
+            outputs = job.get("statistics", {}).get("outputs", [])
+            return outputs and all(one["state"] == "live" and one["sentFrames"] >= frames for one in outputs)
+
+        return self.wait(name, is_live, "all outputs send")
+
+    def programs(self):
+        """The processes that the service has started, directly or not, by their names."""
+        parents, names = {}, {}
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                text = (entry / "stat").read_text()
+            except OSError:
+                continue
+            if entry.name.isdigit():
+                names[int(entry.name)] = text[text.index("(") + 1:text.rindex(")")]
+                parents[int(entry.name)] = int(text[text.rindex(")") + 1:].split()[1])
+        found = {}
+        for number in names:
+            ancestor = parents[number]
+            while ancestor in parents and ancestor != self.service.process.pid:
+                ancestor = parents[ancestor]
+            if ancestor == self.service.process.pid:
+                found[number] = names[number]
+        return found
+
+    def processes(self):
+        return [number for number, name in self.programs().items() if name == "vatoolbox-live"]
+
+    def process(self):
+        return until(lambda: len(self.processes()) == 1 and self.processes()[0], "there is one process")
+
+
+class StreamTests(LiveCase):
+    def test_what_arrives_can_be_decoded(self):
+        port = free_port()
+        film = clip("dark.mp4", seconds=3, more=("-vf", "eq=brightness=-1"))
+        shutil.copy(film, self.root / "dark, not bright.mp4")
+        hls = {"segment": 1, "window": 6}
+        name = self.start({"url": f"udp://127.0.0.1:{port}"}, {"hls": {"path": "media/show", **hls}}, {"hls": hls},
+                          tone=True,
+                          inputs=[chart(), {"path": "media/dark, not bright.mp4", "loop": True}])
+        job = self.wait_until_live(name)
+        self.assertEqual((job["state"], job["input"], job["restarts"]), ("running", 0, 0))
+        self.assertEqual(job["statistics"]["encoder"]["codec"], "h264")
+        self.assertEqual([one["address"] for one in job["statistics"]["outputs"]],
+                         [f"udp://127.0.0.1:{port}", "hls:media/show", "hls:service"])
+        self.assertEqual(receive(f"udp://127.0.0.1:{port}", self.root / "one.ts").wait(), 0)
+        found = streams(self.root / "one.ts")
+        self.assertEqual((found["video"]["width"], found["video"]["height"]), FIRST)
+        self.assertGreater(int(found["video"]["nb_read_frames"]), 20)
+        self.assertGreater(int(found["audio"]["nb_read_frames"]), 20)
+        bright = picture(str(self.root / "one.ts"))
+
+        # The other input, in all outputs.
+        answer = self.service.post(f"/v1/live/{name}/switch", {"input": 1})
+        self.assertEqual((answer.status, answer.json["input"]), (200, 1), answer)
+        self.wait(name, lambda job: job["statistics"]["inputs"][1]["active"], "the other input is used")
+        url = f"{self.service.url}/v1/live/{name}/hls/2/index.m3u8"
+        until(lambda: picture(url) < bright - 30, "players of the service see the other input")
+        until(lambda: picture(str(self.root / "show/index.m3u8")) < bright - 30, "and those of the folder")
+        self.assertEqual(receive(f"udp://127.0.0.1:{port}", self.root / "two.ts").wait(), 0)
+        self.assertLess(picture(str(self.root / "two.ts")), bright - 30)
+        self.assertEqual((streams(self.root / "two.ts")["video"]["width"]), FIRST[0], "it keeps its size")
+
+        answer = self.service.post(f"/v1/live/{name}/update", {"bitRate": 150_000})
+        self.assertEqual(answer.status, 200, answer)
+        self.wait(name, lambda job: job["statistics"]["ceiling"] == 150_000, "it has another ceiling")
+
+        metrics = self.service.get("/metrics").body.decode()
+        for index in range(3):
+            self.assertIn(f'vatoolbox_live_output_up{{live="{name}",output="{index}"}} 1', metrics)
+        self.assertIn('vatoolbox_live_jobs{state="running"} 1', metrics)
+        self.assertEqual(self.service.get("/v1/live").json["jobs"][0]["id"], name)
+
+        stopping = self.service.post(f"/v1/live/{name}/stop")
+        self.assertIn(stopping.json["state"], ("stopping", "ended"))
+        job = self.wait_for(name, "ended", "failed")
+        self.assertEqual((job["state"], job.get("failure")), ("ended", None))
+        self.assertEqual(self.processes(), [])
+        for text in [(self.root / "show").glob("**/*.m3u8")]:
+            self.assertTrue(any("#EXT-X-ENDLIST" in path.read_text() for path in text), "the playlist ends")
+        self.assertNotIn(name, self.service.get("/metrics").body.decode())
+        for call, body in [("switch", {"input": 0}), ("update", {"bitRate": 100_000})]:
+            answer = self.service.post(f"/v1/live/{name}/{call}", body)
+            self.assertEqual((answer.status, answer.json["code"]), (409, "invalid-state"), call)
+        self.assertEqual(self.service.post(f"/v1/live/{name}/stop").json["state"], "ended", "once more has no effect")
+        self.assertEqual(self.service.request("DELETE", f"/v1/live/{name}").status, 204)
+        self.assertEqual(self.service.get(f"/v1/live/{name}").status, 404)
+        self.assertEqual(list((self.service.data / "live").iterdir()), [])
+
+    def test_a_live_url_and_a_file_that_ends(self):
+        port, target = free_port(), free_port()
+        command = ["ffmpeg", "-v", "error", "-re", "-stream_loop", "-1", "-i", str(clip()), "-c", "copy"]
+        sender = subprocess.Popen([*command, "-f", "mpegts", f"udp://127.0.0.1:{port}"], stdin=subprocess.DEVNULL)
+        self.addCleanup(sender.wait)
+        self.addCleanup(sender.kill)
+        name = self.start({"url": f"udp://127.0.0.1:{target}"}, inputs=[{"url": f"udp://127.0.0.1:{port}"}])
+        self.wait_until_live(name)
+        self.assertEqual(receive(f"udp://127.0.0.1:{target}", self.root / "live.ts").wait(), 0)
+        self.assertEqual(streams(self.root / "live.ts")["video"]["width"], 320)
+        self.service.post(f"/v1/live/{name}/stop")
+        shutil.copy(clip(), self.root / "short.mp4")
+        other = self.start({"hls": {}}, inputs=[{"path": "media/short.mp4"}])
+        self.assertEqual(self.wait_for(other, "ended", "failed")["state"], "ended", "with its file")
+        found = streams(f"{self.service.url}/v1/live/{other}/hls/0/index.m3u8")
+        self.assertEqual(found["video"]["nb_read_frames"], "50")
+        self.wait_for(name, "ended")
+
+
+class FaultTests(LiveCase):
+    def test_a_process_that_is_killed_is_started_again(self):
+        name = self.start({"hls": {"segment": 1, "window": 6}}, inputs=[chart(), chart(SECOND)])
+        self.wait_until_live(name)
+        self.service.post(f"/v1/live/{name}/switch", {"input": 1})
+        first = self.process()
+        os.kill(first, signal.SIGKILL)
+        job = self.wait(name, lambda job: job["restarts"] == 1, "the end is noticed")
+        self.assertEqual(job["failure"]["code"], "worker-killed")
+        job = self.wait_until_live(name)
+        self.assertEqual((job["state"], job["input"]), ("running", 1))
+        self.assertTrue(job["statistics"]["inputs"][1]["active"], "the input is the one that was used")
+        self.assertNotEqual(self.process(), first)
+
+    def test_jobs_go_on_after_a_restart_of_the_service(self):
+        name = self.start({"hls": {"segment": 1, "window": 6}}, inputs=[chart(), chart(SECOND)])
+        ended = self.start({"hls": {}})
+        self.wait_until_live(name)
+        self.service.post(f"/v1/live/{ended}/stop")
+        self.wait_for(ended, "ended")
+        self.service.post(f"/v1/live/{name}/switch", {"input": 1})
+        self.assertEqual(self.service.stop(), 0)
+        text = "".join(path.read_text() for path in (self.service.data / "live").glob("**/*.m3u8"))
+        self.assertIn("#EXT-X-ENDLIST", text, "the stream was ended, not broken off")
+        for end in (lambda: None, self.service.kill):
+            end()
+            self.service.start()
+            job = self.wait_until_live(name)
+            self.assertEqual((job["input"], job["restarts"]), (1, 0))
+            self.assertEqual(self.job(ended)["state"], "ended")
+            self.process()
+
+    def test_a_job_that_cannot_work_fails(self):
+        port = free_port(socket.SOCK_STREAM)
+        refused = self.start({"url": f"rtmp://127.0.0.1:{port}/live/key"}, restarts=0)
+        private = self.start({"url": "udp://localhost.localdomain.invalid:5000"}, restarts=0)
+        job = self.wait_for(refused, "failed", "ended")
+        self.assertEqual(job["state"], "failed")
+        self.assertIn("no connection", job["failure"]["message"])
+        self.assertEqual(self.wait_for(private, "failed", "ended")["state"], "failed")
+        self.assertEqual(self.processes(), [])
+
+
+class PrivateAddressTests(LiveCase):
+    FLAGS = ()
+
+    def test_private_addresses_are_refused(self):
+        port = free_port()
+        for place, url in [("outputs", f"udp://127.0.0.1:{port}"),
+                           ("outputs", f"srt://[::1]:{port}?passphrase=1234567890"),
+                           ("outputs", f"rtmp://10.1.2.3:{port}/live/key"), ("outputs", f"srt://:{port}?mode=listener"),
+                           ("outputs", "udp://239.1.1.1:5000"), ("inputs", f"udp://:{port}"),
+                           ("inputs", "rtsp://1.1.1.1/stream"), ("inputs", "rtmp://user:pass@192.168.1.1/live/key")]:
+            with self.subTest(url):
+                request = self.request({"hls": {}})
+                request[place] = [{"url": url}]
+                answer = self.service.post("/v1/live", request)
+                self.assertEqual((answer.status, answer.json["field"]), (400, f"/{place}/0/url"), answer)
+                self.assertNotIn("1234567890", answer.body.decode())
+                self.assertNotIn("pass@", answer.body.decode())
+        # Names are looked up by the process.
+        for outputs, inputs in [([{"url": f"udp://localhost:{port}"}], None),
+                                ([{"hls": {}}], [{"url": f"srt://localhost:{port}"}])]:
+            job = self.wait_for(self.start(*outputs, inputs=inputs), "failed", "running")
+            self.assertEqual((job["state"], job["failure"]["code"]), ("failed", "invalid-argument"), job)
+            self.assertIn("the address of localhost is not public", job["failure"]["message"])
+
+
+class SecretTests(LiveCase):
+    KEY, PHRASE, IDENTIFIER = "very-secret-key", "very-secret-phrase", "very-secret-stream"
+
+    def test_secrets_are_nowhere(self):
+        port, closed = free_port(), free_port(socket.SOCK_STREAM)
+        received = self.root / "received.ts"
+        command = ["srt-live-transmit", "-q", f"srt://:{port}?mode=listener&passphrase={self.PHRASE}", "file://con"]
+        with open(received, "wb") as file:
+            receiver = subprocess.Popen(command, stdout=file, stdin=subprocess.DEVNULL)
+        self.addCleanup(receiver.wait)
+        self.addCleanup(receiver.kill)
+        name = self.start(
+            {"url": f"srt://127.0.0.1:{port}?latency=200&passphrase={self.PHRASE}&streamid={self.IDENTIFIER}"},
+            {"url": f"rtmp://user:{self.PHRASE}@127.0.0.1:{closed}/live/{self.KEY}?token={self.KEY}"},
+            restarts=0)
+        self.wait(name, lambda job: any(one["state"] == "live" and one["sentFrames"] > 25
+                                        for one in job.get("statistics", {}).get("outputs", [])), "SRT is live")
+        lost = self.wait(name, lambda job: job["statistics"]["outputs"][1].get("error"), "RTMP has an error")
+        shown = [one["url"] for one in lost["request"]["outputs"]]
+        self.assertTrue(shown[0].endswith("?latency=200&passphrase=***&streamid=***"), shown)
+        self.assertRegex(shown[1], r"^rtmp://\*\*\*@127\.0\.0\.1:\d+/live/\*\*\*$")
+        secrets = [text.encode() for text in (self.KEY, self.PHRASE, self.IDENTIFIER)]
+        for number, program in list(self.programs().items()) + [(self.service.process.pid, "service")]:
+            for file in ("cmdline", "environ"):
+                content = pathlib.Path(f"/proc/{number}/{file}").read_bytes()
+                self.assertFalse([one for one in secrets if one in content], f"{file} of {program}")
+        paths = ["/v1/live", f"/v1/live/{name}", "/metrics", "/v1/support", "/v1/events"]
+        for path in paths:
+            content = self.service.get(path, Accept="application/json").body
+            self.assertFalse([one for one in secrets if one in content], path)
+        self.service.post(f"/v1/live/{name}/stop")
+        self.wait_for(name, "ended")
+        log = "".join(self.service.lines).encode()
+        self.assertFalse([one for one in secrets if one in log], "log")
+        for path in self.service.data.rglob("*"):
+            if path.is_file() and path != self.service.data / "live" / f"{name}.json":
+                self.assertFalse([one for one in secrets if one in path.read_bytes()], path)
+        self.assertEqual((self.service.data / "live" / f"{name}.json").stat().st_mode & 0o77, 0, "for its owner only")
+        receiver.terminate()
+        receiver.wait()
+        self.assertGreater(int(streams(received)["video"]["nb_read_frames"]), 10, "it arrived")
+
+
+class RequestTests(LiveCase):
+    FLAGS = ("--network-allow", "127.0.0.0/8", "--live-count", "2")
+
+    def test_bad_requests(self):
+        (self.root / "taken").mkdir()
+        (self.root / "taken/index.m3u8").write_text("#EXTM3U\n")
+        good = self.request({"hls": {}})
+        bad = [
+            ({"name": ""}, 400, "/name"), ({"inputs": []}, 400, "/inputs"), ({"outputs": []}, 400, "/outputs"),
+            ({"inputs": [{}]}, 400, "/inputs/0"),
+            ({"inputs": [{"url": "http://example.com/x"}]}, 400, "/inputs/0/url"),
+            ({"inputs": [{"url": "file:///etc/passwd"}]}, 400, "/inputs/0/url"),
+            ({"inputs": [{"path": "media/none.mp4"}]}, 404, "/inputs/0/path"),
+            ({"inputs": [{"path": "media/../x"}]}, 400, "/inputs/0/path"),
+            ({"inputs": [{"test": {}, "path": "media/a"}]}, 400, "/inputs/0/test"),
+            ({"outputs": [{"url": "hls:/tmp/x"}]}, 400, "/outputs/0/url"),
+            ({"outputs": [{"url": "rtmp://a/b c"}]}, 400, "/outputs/0/url"),
+            ({"outputs": [{"hls": {"path": "other/x"}}]}, 404, "/outputs/0/hls/path"),
+            ({"outputs": [{"hls": {"path": "media/a?b"}}]}, 400, "/outputs/0/hls/path"),
+            ({"outputs": [{"hls": {"path": "media/taken"}}]}, 409, "/outputs/0/hls/path"),
+            ({"outputs": [{"hls": {"segment": 1, "window": 5}}]}, 400, "/outputs/0/hls/window"),
+            ({"outputs": [{"hls": {"segment": 4, "window": 20}}]}, 400, "/outputs/0/hls/window"),
+            ({"outputs": [{"hls": {"segment": 1}}], "encoding": {"keyFrameInterval": 2}}, 400,
+             "/outputs/0/hls/segment"),
+            ({"outputs": [{"hls": {"path": "media/x"}}] * 2}, 409, "/outputs/1/hls/path"),
+            ({"encoding": {"width": 640}}, 400, "/encoding/height"),
+            ({"encoding": {"bitRate": 1}}, 400, "/encoding/bitRate"),
+            ({"restarts": -1}, 400, "/restarts"), ({"more": 1}, 400, "/more"),
+        ]
+        for change, status, field in bad:
+            with self.subTest(change):
+                answer = self.service.post("/v1/live", {**good, **change})
+                self.assertEqual((answer.status, answer.json.get("field")), (status, field), answer)
+                self.assertIn("application/problem+json", answer.headers["Content-Type"])
+        unknown = "0" * 26
+        for method, path, body in [("GET", unknown, None), ("POST", f"{unknown}/stop", None), ("DELETE", unknown, None),
+                                   ("POST", f"{unknown}/switch", {"input": 0}),
+                                   ("GET", f"{unknown}/hls/0/index.m3u8", None)]:
+            self.assertEqual(self.service.request(method, f"/v1/live/{path}", body).status, 404, path)
+        self.assertEqual(self.service.get("/v1/live/x").status, 400)
+        self.assertEqual(self.service.get("/v1/live").json, {"jobs": []})
+        self.assertEqual(self.processes(), [])
+
+    def test_limits_pages_and_idempotency(self):
+        request = self.request({"hls": {}})
+        answers = [self.service.post("/v1/live", request, **{"Idempotency-Key": "a"}) for _ in range(2)]
+        self.assertEqual([one.status for one in answers], [201, 200])
+        first = answers[0].json["id"]
+        self.assertEqual(answers[1].json["id"], first)
+        other = self.service.post("/v1/live", {**request, "name": "other"}, **{"Idempotency-Key": "a"})
+        self.assertEqual((other.status, other.json["code"]), (409, "idempotency-conflict"))
+        second = self.start({"hls": {}})
+        refusal = self.start({"hls": {}}, status=503)
+        self.assertEqual((refusal["code"], refusal["allowed"]), ("unavailable", "2 live jobs"))
+        page = self.service.get("/v1/live?limit=1").json
+        self.assertEqual(([one["id"] for one in page["jobs"]], page["nextCursor"]), ([second], second))
+        page = self.service.get(f"/v1/live?limit=1&cursor={second}").json
+        self.assertEqual(([one["id"] for one in page["jobs"]], page.get("nextCursor")), ([first], None))
+        answer = self.service.request("DELETE", f"/v1/live/{first}")
+        self.assertEqual((answer.status, answer.json["code"]), (409, "invalid-state"))
+        answer = self.service.post(f"/v1/live/{first}/switch", {"input": 1})
+        self.assertEqual((answer.status, answer.json["allowed"]), (400, "0...0"))
+        answer = self.service.get(f"/v1/live/{first}/hls/1/index.m3u8")
+        self.assertEqual(answer.status, 404)
+        self.service.post(f"/v1/live/{first}/stop")
+        self.wait_for(first, "ended")
+        self.assertEqual([one["id"] for one in self.service.get("/v1/live?state=ended").json["jobs"]], [first])
+        third = self.start({"hls": {}})
+        self.assertEqual(self.service.post("/v1/drain").status, 200)
+        self.service.post(f"/v1/live/{third}/stop")
+        self.wait_for(third, "ended")
+        self.assertEqual(self.start({"hls": {}}, status=503)["code"], "unavailable")
+
+    def test_permissions(self):
+        keys = {}
+        for name, scopes in [("admin", ["admin"]), ("reader", ["jobs:read"]), ("uploader", ["uploads:write"]),
+                             ("writer", ["jobs:read", "jobs:write"])]:
+            keys[name] = self.service.post("/v1/keys", {"name": name, "scopes": scopes}).json["secret"]
+            self.service.token = keys["admin"]
+
+        def call(who, method, path, body=None):
+            headers = {"Authorization": f"Bearer {keys[who]}"} if who else {"Authorization": "Bearer x"}
+            return self.service.request(method, f"/v1/live{path}", body, headers)
+
+        request = self.request({"hls": {}})
+        self.assertEqual(call(None, "POST", "", request).status, 401)
+        self.assertEqual(call("reader", "POST", "", request).status, 403)
+        name = call("writer", "POST", "", request).json["id"]
+        self.assertEqual(call("reader", "GET", f"/{name}").status, 200)
+        self.assertEqual(call("uploader", "GET", f"/{name}").status, 403)
+        self.assertEqual(call("uploader", "GET", f"/{name}/hls/0/index.m3u8").status, 403)
+        for path, body in [("stop", None), ("switch", {"input": 0}), ("update", {"bitRate": 100_000})]:
+            self.assertEqual(call("reader", "POST", f"/{name}/{path}", body).status, 403, path)
+        self.assertEqual(call("writer", "POST", f"/{name}/stop").status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
