@@ -140,6 +140,7 @@ extension ServiceAPI.EncoderPreset: ExpressibleByArgument {}
 extension ServiceAPI.EncoderTuning: ExpressibleByArgument {}
 extension ServiceAPI.TargetShortfall: ExpressibleByArgument {}
 extension ServiceAPI.JobState: ExpressibleByArgument {}
+extension ServiceAPI.LiveState: ExpressibleByArgument {}
 extension ServiceAPI.SegmentFormat: ExpressibleByArgument {}
 extension ServiceAPI.VideoCodecChoice: ExpressibleByArgument {}
 extension ServiceAPI.VideoProfile: ExpressibleByArgument {}

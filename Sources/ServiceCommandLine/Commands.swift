@@ -8,8 +8,8 @@ package import ServiceAPI
 package enum ServiceCommands {
     /// The commands.
     package static let all: [any ParsableCommand.Type] = [
-        SubmitCommand.self, JobsCommand.self, LogsCommand.self, DrainCommand.self, ResumeCommand.self,
-        StatusCommand.self,
+        SubmitCommand.self, JobsCommand.self, LogsCommand.self, LiveCommand.self, DrainCommand.self,
+        ResumeCommand.self, StatusCommand.self,
     ]
 
     /// Their names.

@@ -215,7 +215,7 @@ package enum JobTexts {
 }
 
 /// Names with texts beside them.
-private struct Page {
+struct Page {
     private(set) var text = ""
 
     mutating func entry(_ name: String, _ words: String) {

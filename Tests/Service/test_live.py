@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from rig import Service, clip, until
+from rig import PROGRAMS, Service, clip, until
 
 FIRST, SECOND = (320, 240), (64, 48)
 
@@ -305,6 +305,38 @@ class SecretTests(LiveCase):
         receiver.terminate()
         receiver.wait()
         self.assertGreater(int(streams(received)["video"]["nb_read_frames"]), 10, "it arrived")
+
+
+class CommandTests(LiveCase):
+    def vatoolbox(self, *arguments, status=0, **more):
+        command = [str(PROGRAMS / "vatoolbox"), "live", *arguments, "--url", self.service.url]
+        done = subprocess.run(command, capture_output=True, text=True, **more)
+        self.assertEqual(done.returncode, status, done)
+        return done
+
+    def test_the_command(self):
+        self.assertEqual(self.vatoolbox().stdout, "no live jobs\n")
+        request = self.request({"url": f"rtmp://127.0.0.1:{free_port(socket.SOCK_STREAM)}/live/a-key"}, {"hls": {}},
+                               inputs=[chart(), chart(SECOND)])
+        started = self.vatoolbox("start", "-", "--json", input=json.dumps(request))
+        name = json.loads(started.stdout)["id"]
+        self.assertNotIn("a-key", started.stdout)
+        self.assertIn(name, self.vatoolbox("list", "--state", self.job(name)["state"]).stdout)
+        self.wait(name, lambda job: job["state"] == "running", "it runs")
+        self.vatoolbox("switch", name, "2")
+        shown = self.vatoolbox("show", name).stdout
+        self.assertRegex(shown, r"input 2 +test chart, used")
+        self.assertRegex(shown, r"output 1 +rtmp://127.0.0.1:\d+/live/\*\*\*")
+        self.assertIn("has no such input", self.vatoolbox("switch", name, "3", status=1).stderr)
+        self.assertIn("has not ended", self.vatoolbox("delete", name, status=1).stderr)
+        self.assertIn(name, self.vatoolbox("stop", name).stdout)
+        self.wait_for(name, "ended")
+        self.vatoolbox("delete", name)
+        self.assertEqual(json.loads(self.vatoolbox("--json").stdout), {"jobs": []})
+        file = self.root / "request.json"
+        file.write_text('{"name": "x"}')
+        self.assertIn("/inputs", self.vatoolbox("start", str(file), status=2).stderr)
+        self.assertIn("cannot be read", self.vatoolbox("start", str(self.root / "none"), status=2).stderr)
 
 
 class RequestTests(LiveCase):

@@ -55,6 +55,27 @@ enum ClientCommands {
                 return nil
             }
         case let command as LogsCommand: try await JobsRun(command.connection).logs(command)
+        case let command as LiveCommand.List: try await LiveRun(command.connection, command.report).list(command.state)
+        case let command as LiveCommand.Start:
+            try await LiveRun(command.connection, command.report).start(command.request)
+        case let command as LiveCommand.Show: try await LiveRun(command.connection, command.report).show(command.job)
+        case let command as LiveCommand.Switch:
+            try await LiveRun(command.connection, command.report).use(command.input, of: command.job)
+        case let command as LiveCommand.Stop:
+            return try await LiveRun(command.chosen.connection, command.chosen.report).change(
+                command.chosen.jobs,
+                console
+            ) {
+                try await $0.stopLive($1)
+            }
+        case let command as LiveCommand.Delete:
+            return try await LiveRun(command.chosen.connection, command.chosen.report).change(
+                command.chosen.jobs,
+                console
+            ) {
+                try await $0.deleteLive($1)
+                return nil
+            }
         case let command as DrainCommand: try await JobsRun(command.connection, command.report).drain(command)
         case let command as ResumeCommand: try await JobsRun(command.connection, command.report).resume(command)
         case let command as StatusCommand: try await JobsRun(command.connection, command.report).status()
