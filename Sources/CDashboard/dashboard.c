@@ -54,6 +54,9 @@ static const unsigned char job_js[] = {
 static const unsigned char jobs_js[] = {
 #embed "pages/jobs.js"
 };
+static const unsigned char live_js[] = {
+#embed "pages/live.js"
+};
 static const unsigned char log_js[] = {
 #embed "pages/log.js"
 };
@@ -99,6 +102,7 @@ static const struct dashboard_file files[] = {
     PAGE("history.js", history_js),
     PAGE("job.js", job_js),
     PAGE("jobs.js", jobs_js),
+    PAGE("live.js", live_js),
     PAGE("log.js", log_js),
     PAGE("overview.js", overview_js),
     PAGE("parts.js", parts_js),

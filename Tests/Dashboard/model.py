@@ -92,6 +92,7 @@ class Model:
                                                                    "length": 480}],
                                      "weights": {}},
                        "archive": {"paused": True, "windows": [], "weights": {"film": 2}}}
+        self.live = self.live_jobs()
         self.presets = [{"name": "web", "version": 3, "description": "H.264 and AAC in MP4, 1080p",
                          "createdAt": stamp(),
                          "outputs": [{"kind": "file", "name": "{input}.mp4"}]}]
@@ -101,6 +102,36 @@ class Model:
         threading.Thread(target=self.run, daemon=True).start()
 
     # Making jobs
+
+    def live_jobs(self):
+        """Live jobs in several states."""
+        def output(address, state, **more):
+            return {"address": address, "state": state, "reconnects": 0, "sentFrames": 0, "sentBytes": 0, "rate": 0,
+                    "queueAge": 0.0, "droppedFrames": {"age": 0, "disconnected": 0, "before-key-frame": 0}} | more
+
+        def job(number, name, state, outputs, **more):
+            request = {"name": name, "inputs": [{"url": "srt://encoder.example:9000?passphrase=***", "loop": False},
+                                                {"path": f"media/{HOSTILE}", "loop": True}, {"test": {}}],
+                       "outputs": [{"url": one["address"]} for one in outputs] + [{"hls": {}}]}
+            return {"id": number * 26, "state": state, "request": request, "input": 0, "createdAt": stamp(),
+                    "restarts": 0, "messages": []} | more
+
+        outputs = [output("rtmps://live.example/app/***", "live", sentFrames=9000, sentBytes=90_000_000,
+                          rate=2_412_000, roundTrip=0.042),
+                   output("srt://backup.example:9000?latency=200&streamid=***", "waiting", reconnects=3,
+                          error="no connection: 192.0.2.1: Connection refused",
+                          droppedFrames={"age": 12, "disconnected": 120, "before-key-frame": 5}),
+                   output("hls:service", "live", sentFrames=9000, sentBytes=90_000_000, rate=2_398_000, queueAge=0.31)]
+        statistics = {"time": 300.5, "frames": 9012, "repeated": 0, "bitrate": 2_400_000, "ceiling": 4_000_000,
+                      "encoder": {"name": "vaapi", "codec": "h264", "device": "/dev/dri/renderD128"},
+                      "outputs": outputs,
+                      "inputs": [{"name": name, "active": name == "a", "pictures": 1, "losses": 0} for name in "abc"]}
+        failure = {"code": "input-output", "message": "no connection: 192.0.2.1: Connection refused", "remedies": [],
+                   "retriable": True}
+        return [job("3", f"Main stage {HOSTILE}", "running", outputs[:2], statistics=statistics),
+                job("2", "Side stage", "waiting", outputs[:1], failure=failure, restarts=2,
+                    nextStart=stamp(time.time() + 8)),
+                job("1", "Yesterday", "ended", outputs[:1], endedAt=stamp(self.started - 80_000))]
 
     def identifier(self):
         return "".join(self.random.choice(ALPHABET) for _ in range(26))

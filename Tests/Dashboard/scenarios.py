@@ -205,6 +205,27 @@ def reasons_and_remedies_are_shown(run):
 
 
 @scenario(needs="mock")
+def live_jobs_are_shown_switched_and_stopped(run):
+    page = run.page
+    page.open("#/live")
+    for text in (HOSTILE, "srt://encoder.example:9000?passphrase=***", "rtmps://live.example/app/***", "2.4 Mbit/s",
+                 "42 ms", "Connection refused", "137", "HLS from this service", "its process has ended early 2 times"):
+        page.has(text)
+    stage = "[...document.querySelectorAll('article')].find(one => one.innerText.includes('Main stage'))"
+    used = f"{stage}.querySelector('.badge.running + .row-name').innerText"
+    check(page.evaluate(used) == "srt://encoder.example:9000?passphrase=***", "the input that is used is not marked")
+    page.click("article button", "Use")
+    page.wait(f"{used} === {json.dumps('media/' + HOSTILE)}", "the other input is used")
+    check(page.evaluate("document.querySelectorAll('article').length") == 3, "there are three live jobs")
+    page.click("article button", "Stop")
+    page.wait("find('dialog')?.open", "a question comes first")
+    page.click("dialog button", "Stop")
+    page.wait("document.querySelectorAll('section[aria-labelledby=ended] article').length === 2", "it has ended")
+    with run.mock.model.changes:
+        run.mock.model.live[:] = run.mock.model.live_jobs()
+
+
+@scenario(needs="mock")
 def a_running_job_is_watched(run):
     page = run.page
     page.open("#/")
@@ -474,7 +495,7 @@ SCHEMES = ("light", "dark")
 
 @scenario()
 def every_view_is_accessible(run):
-    routes = {"overview": "#/", "jobs": "#/jobs", "devices": "#/devices", "new": "#/new"}
+    routes = {"overview": "#/", "jobs": "#/jobs", "live": "#/live", "devices": "#/devices", "new": "#/new"}
     if run.mock:
         for name, place in (("running", f"media/{HOSTILE}"), ("succeeded", "media/holiday.mov"),
                             ("ladder", "media/documentary.mov"),

@@ -186,6 +186,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
                           "softwareEncoders": [{"name": "x264", "codec": "h264"}, {"name": "x265", "codec": "hevc"}]}
                          | ({"absence": self.server.absence} if self.server.absence else {}))
 
+    def get_live(self):
+        with self.model.changes:
+            self.answer_json({"jobs": self.model.live})
+
+    def post_live(self, identifier, action):
+        body = self.body()
+        with self.model.changes:
+            job = next((job for job in self.model.live if job["id"] == identifier), None)
+            if not job:
+                raise Refusal(404, "not-found", f"There is no live job {identifier}.")
+            if action == "switch":
+                job["input"] = body["input"]
+            else:
+                job |= {"state": "ended", "endedAt": stamp()}
+                job.pop("statistics", None)
+            self.answer_json(job)
+
     def get_presets(self):
         self.answer_json({"presets": self.model.presets})
 

@@ -9,15 +9,16 @@ import {h, render} from "./dom.js";
 import {plural, span} from "./format.js";
 import {history} from "./history.js";
 import {jobView} from "./job.js";
+import {live} from "./live.js";
 import {overview} from "./overview.js";
 import {button, empty, icon, sign} from "./parts.js";
 import {resource, setAnnouncer, start, state, subscribe} from "./store.js";
 
 const ROUTES = [
   [/^\/?$/, overview], [/^\/jobs$/, history], [/^\/jobs\/([^/]+)$/, jobView], [/^\/devices$/, devices],
-  [/^\/new$/, create],
+  [/^\/live$/, live], [/^\/new$/, create],
 ];
-const PAGES = [["#/", "Overview"], ["#/jobs", "Jobs"], ["#/devices", "Devices"]];
+const PAGES = [["#/", "Overview"], ["#/jobs", "Jobs"], ["#/live", "Live"], ["#/devices", "Devices"]];
 const THEMES = ["auto", "light", "dark"];
 const SECOND = 1000;
 
@@ -79,7 +80,7 @@ function header() {
 
 function connection() {
   const {online} = state.connection;
-  const text = online ? "Live" : online === null ? "Connecting" : "Offline";
+  const text = online ? "Online" : online === null ? "Connecting" : "Offline";
   return h("span", {class: `connection ${online ? "good" : online === null ? "" : "bad"}`, title: online
     ? "Changes appear at once" : "Changes do not appear until the connection is back"},
   h("span", {class: "dot", "aria-hidden": "true"}), h("span", {class: "wide-inline"}, text));

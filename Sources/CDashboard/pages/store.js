@@ -90,6 +90,7 @@ const LOADERS = {
   recent: jobs({limit: 50}),
   capabilities: () => get("/v1/capabilities"),
   presets: async () => (await get("/v1/presets")).presets,
+  live: async () => (await get("/v1/live", {limit: 100})).jobs,
 };
 
 export function reload(...wanted) {
