@@ -143,7 +143,7 @@ extension AssetFiles {
     // MARK: - The end
 
     /// Encodes what is left of the audio, after all pictures are written.
-    func finishAudio() throws(MediaError) -> [AudioPlacement] {
+    func finishAudio() throws(MediaError) {
         hasVideoEnded = true
         for track in audios.indices { audios[track].hasEnded = true }
         for track in copied.indices { copied[track].hasEnded = true }
@@ -153,8 +153,10 @@ extension AssetFiles {
             audios[track].encoder.sendEnd()
             try writeAll(of: track)
         }
-        return audios.map(\.encoder.placement)
     }
+
+    /// What was inserted, cut and corrected in the audio.
+    var placements: [AudioPlacement] { audios.map(\.encoder.placement) }
 
     /// Completes the files, or the segments.
     ///
@@ -164,10 +166,22 @@ extension AssetFiles {
         for task in finishing { await task.value }
         if let error = shared.withLock({ $0.error }) { throw error }
         let part = try last()
-        parts = []
         let summary = try part.sink.finish()
+        parts = []
         if !part.path.isEmpty { note(part.path, part.start, part.start + summary.duration, summary) }
         return (summary, files)
+    }
+
+    /// Completes the open files with what is whole in them after a failure.
+    func rescue() async {
+        // What is held back; it has no place if the disk has failed.
+        if (try? finishVideo(end: nil)) != nil { try? finishAudio() }
+        for task in finishing { await task.value }
+        for part in parts {
+            guard let summary = part.sink.rescue() else { continue }
+            note(part.path, part.start, part.start + summary.duration, summary)
+        }
+        parts = []
     }
 
     /// Discards the files that are not complete.

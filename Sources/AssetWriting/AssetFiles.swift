@@ -232,8 +232,18 @@ actor AssetFiles {
         }
     }
 
-    func put(_ sample: SampleBuffer) throws(MediaError) {
+    /// Passes a sample to the file that it belongs to. After a failure, none follows: it could need one that is missing.
+    private func put(_ sample: SampleBuffer) throws(MediaError) {
         if let error = shared.withLock({ $0.error }) { throw error }
+        do throws(MediaError) {
+            try pass(sample)
+        } catch {
+            note(error)
+            throw error
+        }
+    }
+
+    private func pass(_ sample: SampleBuffer) throws(MediaError) {
         if sample.isKeyFrame, plan?.isDue(at: sample.presentationTime) == true {
             try beginPart(at: sample.presentationTime)
         }
@@ -298,15 +308,24 @@ actor AssetFiles {
             finishing.append(
                 Task {
                     do throws(MediaError) {
-                        let summary = try await PlainThread.result(name: "vt-asset-end") { () throws(MediaError) in
-                            try carrier.opened.sink.finish()
+                        let ended = try await PlainThread.result(name: "vt-asset-end") { () throws(MediaError) in
+                            Self.end(carrier.opened.sink)
                         }
-                        note(part.path, part.start, end, summary)
+                        if let summary = ended.summary { note(part.path, part.start, end, summary) }
+                        if let error = ended.error { note(error) }
                     } catch {
                         note(error)
                     }
                 }
             )
+        }
+    }
+
+    private static func end(_ sink: any OutputSink) -> (summary: MediaSink.Summary?, error: MediaError?) {
+        do throws(MediaError) {
+            return (try sink.finish(), nil)
+        } catch {
+            return (sink.rescue(), error)
         }
     }
 

@@ -37,7 +37,7 @@ public import VAToolbox
 ///
 /// **Failure.** After the first error of an encoder or of the file, every call throws this error, and no file is left,
 /// except for those of a split recording that were complete. The same holds after ``cancel()``, and if a writer is
-/// released without ``finish()``.
+/// released without ``finish()``. With ``Options/keepsFilesAfterFailure``, what was written until an error stays.
 public actor AssetWriter {
     /// The state of a writer.
     public enum Status: Sendable, Hashable {
@@ -59,6 +59,11 @@ public actor AssetWriter {
         public var sink = MediaSink.Options()
         /// The rule by which the recording continues in another file; `nil` for one file.
         public var splitting: Splitting?
+        /// Whether a file is completed with what was written until an encoder or the disk fails: then
+        /// ``AssetWriter/finish()`` returns a summary with ``Summary/failure``. If the disk fails, the file ends with its last
+        /// fragment (MP4 and QuickTime with `MediaSink.Options.isFragmented`; without, it is lost), cluster (Matroska) or
+        /// access unit (transport streams) that is whole, and stays fragmented.
+        public var keepsFilesAfterFailure = false
         /// Receives the messages of FFmpeg's libraries about the file and its audio; `nil` leaves them to
         /// `MediaLog.logger`.
         public var logger: Logger?
@@ -85,6 +90,8 @@ public actor AssetWriter {
         public var audio: [AudioPlacement]
         /// The estimates of the devices' clocks, for the audio inputs with arrival times, by the number of the input.
         public var clocks: [Int: DeviceClock]
+        /// The error that has ended the writer early, with ``Options/keepsFilesAfterFailure``; otherwise `nil`.
+        public var failure: MediaError?
     }
 
     /// The state of the writer.
@@ -107,6 +114,8 @@ public actor AssetWriter {
     private var hasVideo = false
     /// The work of ``finish()``.
     var ending: Task<Result<Summary, MediaError>, Never>?
+    /// The work of ``discard()`` after a failure.
+    private var discarding: Task<Void, Never>?
     private var isCancelRequested = false
     /// The number of calls that append, and what waits for their end.
     var appending = 0
@@ -132,7 +141,9 @@ public actor AssetWriter {
     public init(path: String, options: Options = Options()) async throws(MediaError) {
         self.options = options
         let names = try FileNames(path: path, splitting: options.splitting, sink: options.sink)
-        file = try await AssetFiles(.files(names, options.sink), logger: options.logger)
+        var sink = options.sink
+        sink.isRescuable = options.keepsFilesAfterFailure
+        file = try await AssetFiles(.files(names, sink), logger: options.logger)
         readiness = InputReadiness(largestLead: options.interleaving)
     }
 
@@ -231,7 +242,7 @@ public actor AssetWriter {
     private func drainFailed(_ error: MediaError) {
         guard status == .writing, ending == nil else { return }
         status = .failed(error)
-        Task { await discard() }
+        discarding = Task { await discard() }
     }
 
     /// Adds an audio input whose buffers are encoded.
@@ -347,6 +358,10 @@ public actor AssetWriter {
     ///   ``cancel()`` was called meanwhile; the error with which the writer failed. After an error, no file is left.
     public func finish() async throws(MediaError) -> Summary {
         if let ending, status == .writing { return try await ending.value.get() }
+        if case .failed(let error) = status {
+            await discarding?.value
+            if let summary = await summary(after: error) { return summary }
+        }
         try checkIsWriting()
         readiness.finishAll()
         let work = Task { await complete() }
@@ -361,30 +376,45 @@ public actor AssetWriter {
             try await video?.session.finish()
             if let error = await video?.drain.value { throw error }
             try await file.finishVideo(end: timeline.duration)
-            let audio = try await file.finishAudio()
+            try await file.finishAudio()
             if isCancelRequested { throw MediaError(.cancelled, "the writer was cancelled") }
-            let (summary, files) = try await file.finish()
+            let (last, files) = try await file.finish()
             status = .completed
-            return .success(
-                Summary(
-                    file: summary,
-                    files: files,
-                    picturesBeforeStart: picturesBeforeStart,
-                    picturesAfterEnd: picturesAfterEnd,
-                    audio: audio,
-                    clocks: clocks.reduce(into: [:]) { all, item in
-                        if let track = audioTracks[item.key] { all[track] = item.value.clock }
-                    }
-                )
-            )
+            return .success(await summary(last, files))
         } catch {
             video?.session.cancel()
             let cause = await video?.drain.value ?? error
             let first = isCancelRequested ? MediaError(.cancelled, "the writer was cancelled") : cause
             status = isCancelRequested ? .cancelled : .failed(first)
             await discard()
+            if let summary = await summary(after: first) { return .success(summary) }
             return .failure(first)
         }
+    }
+
+    private func summary(_ last: MediaSink.Summary, _ files: [File]) async -> Summary {
+        Summary(
+            file: last,
+            files: files,
+            picturesBeforeStart: picturesBeforeStart,
+            picturesAfterEnd: picturesAfterEnd,
+            audio: await file.placements,
+            clocks: clocks.reduce(into: [:]) { all, item in
+                if let track = audioTracks[item.key] { all[track] = item.value.clock }
+            }
+        )
+    }
+
+    /// What was kept of the files; `nil` if nothing was.
+    private func summary(after error: MediaError) async -> Summary? {
+        guard keepsFiles, let last = file.files.last else { return nil }
+        var kept = await summary(last.summary, file.files)
+        kept.failure = error
+        return kept
+    }
+
+    private var keepsFiles: Bool {
+        if case .failed = status { options.keepsFilesAfterFailure } else { false }
     }
 
     /// Discards the file. If ``finish()`` is already renaming it, waits for that, and the file stays.
@@ -412,16 +442,21 @@ public actor AssetWriter {
             guard status == .writing else { return stateError("the writer has ended") }
         }
         status = .failed(first)
-        await discard()
+        let work = Task { await discard() }
+        discarding = work
+        await work.value
         return first
     }
 
+    /// Ends everything; after a failure, the files are completed if that is wanted.
     private func discard() async {
         resumeWaiting()
         video?.session.cancel()
-        file.abandon()
+        // The reader of a FIFO may have stalled. A file has none.
+        let keepsFiles = keepsFiles && file.temporaryPath != nil
+        if !keepsFiles { file.abandon() }
         _ = await video?.drain.value
-        await file.abort()
+        if keepsFiles { await file.rescue() } else { await file.abort() }
     }
 
     deinit { file.abandon() }

@@ -58,19 +58,36 @@ private func element(_ id: [UInt8], _ contents: [UInt8], stated: UInt64? = nil) 
         #expect(outline(large(3))?.missingBytes == 0)
     }
 
+    /// What is whole ends with a `moof` and its `mdat`, or with a cluster.
+    @Test func partsThatAreWholeEnd() {
+        let beginning = box("ftyp", 16) + box("moov", 40)
+        let fragment = box("moof", 20) + box("mdat", 100)
+        #expect(outline(beginning + fragment + fragment)?.wholeEnd == 344)
+        #expect(outline(beginning + fragment + fragment.dropLast(1))?.wholeEnd == 208)
+        #expect(outline(beginning + fragment + box("moof", 20))?.wholeEnd == 208)
+        #expect(outline(beginning + fragment.dropLast(1))?.wholeEnd == nil)
+        #expect(outline(beginning + box("mdat", 100))?.wholeEnd == nil)
+        let cluster = element(Self.cluster, [1, 2, 3])
+        let clusters = Self.header + element(Self.segment, cluster + cluster, stated: 1 << 56 - 1)
+        #expect(outline(clusters)?.wholeEnd == 74)
+        #expect(outline(clusters.dropLast(1))?.wholeEnd == 59)
+        #expect(outline(clusters.dropLast(16))?.wholeEnd == nil)
+    }
+
     @Test func matroskaHasAnIndexAndAnEnd() {
         let clusters = element(Self.cluster, [1, 2, 3]) + element(Self.cluster, [4, 5, 6])
         let whole = Self.header + element(Self.segment, clusters + element(Self.cues, [7]))
-        #expect(outline(whole) == ContainerOutline(missingBytes: 0, hasIndex: true))
+        #expect(outline(whole) == ContainerOutline(missingBytes: 0, hasIndex: true, wholeEnd: 74))
         #expect(outline(whole.dropLast(14))?.missingBytes == 14)
         let without = Self.header + element(Self.segment, clusters)
-        #expect(outline(without) == ContainerOutline(missingBytes: 0, hasIndex: false))
+        #expect(outline(without) == ContainerOutline(missingBytes: 0, hasIndex: false, wholeEnd: 74))
         let unknown: UInt64 = 1 << 56 - 1
         let live = Self.header + element(Self.segment, element(Self.cluster, [1, 2], stated: unknown), stated: unknown)
         #expect(outline(live) == ContainerOutline(missingBytes: 0, hasIndex: nil, isUnfinished: true))
         // A writer that was killed: the length of the whole is not known, those of the parts are.
         let killed = Self.header + element(Self.segment, clusters, stated: unknown)
-        #expect(outline(killed) == ContainerOutline(missingBytes: 0, hasIndex: false, isUnfinished: true))
+        let found = ContainerOutline(missingBytes: 0, hasIndex: false, isUnfinished: true, wholeEnd: 74)
+        #expect(outline(killed) == found)
         #expect(outline(killed.dropLast(2))?.missingBytes == 2)
     }
 

@@ -114,6 +114,59 @@ import Testing
         #expect(try disk.folder.contents == [])
     }
 
+    /// Of a file that may be rescued, what is whole stays, and has its name.
+    @Test(.enabled(if: SmallDisk.isPossible), arguments: ["a.mp4", "a.mkv", "a.ts", "a.h264"])
+    func aFullDiskKeepsWhatIsWhole(name: String) throws {
+        // Key frames alone, so that Matroska has a cluster of each few, and noise, so that they are large.
+        let video = try EncodedVideo(frames: 200, options: ["-g", "1", "-crf", "0"])
+        let size = video.samples.reduce(0) { $0 + $1.data.count }
+        let disk = try SmallDisk(size: max(size / 2, 512 << 10))
+        defer { disk.unmount() }
+        var options = MediaSink.Options()
+        options.isRescuable = true
+        options.isFragmented = name == "a.mp4"
+        options.fragmentInterval = name == "a.mp4" ? MediaTime(value: 1, timescale: 5) : nil
+        let path = disk.folder.path(name)
+        let sink = try MediaSink(path: path, options: options)
+        let error = #expect(throws: MediaError.self) {
+            for count in 0..<(1 << 20) {
+                let time = MediaTime(value: Int64(count), timescale: 25)
+                let sample = video.samples[count % video.samples.count].changed {
+                    ($0.presentationTime, $0.decodeTime) = (time, time)
+                }
+                try sink.write(sample)
+            }
+        }
+        #expect(error?.status == Int(ENOSPC))
+        #expect(try disk.folder.contents.count == 1 && disk.folder.contents != [name])
+        let summary = sink.rescue()
+        // A byte stream has no parts that would be whole.
+        guard name != "a.h264" else {
+            #expect(summary == nil)
+            #expect(try disk.folder.contents == [])
+            return
+        }
+        let kept = try #require(summary)
+        #expect(try disk.folder.contents == [name])
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == Int(kept.byteCount))
+        #expect(try frameHashes(of: path).count == kept.sampleCount)
+        #expect(kept.sampleCount > 10)
+        #expect(abs(kept.duration.seconds - Double(kept.sampleCount) / 25) < 0.05)
+    }
+
+    /// Where nothing has failed but the encoder, everything stays.
+    @Test func whatHasNotFailedIsRescuedWhole() throws {
+        let video = try EncodedVideo.standard.get()
+        let folder = try SinkFolder()
+        let sink = try MediaSink(path: folder.path("a.mp4"), options: .init { $0.isRescuable = true })
+        for sample in video.samples { try sink.write(sample) }
+        #expect(sink.rescue()?.sampleCount == video.samples.count)
+        #expect(try frameHashes(of: folder.path("a.mp4")) == video.hashes)
+        let empty = try MediaSink(path: folder.path("b.mp4"), options: .init { $0.isRescuable = true })
+        #expect(empty.rescue() == nil)
+        #expect(try folder.contents == ["a.mp4"])
+    }
+
     @Test(.enabled(if: SmallDisk.isPossible))
     func aDiskThatIsFullOnlyAtTheEndLeavesNothingEither() throws {
         let disk = try SmallDisk(size: 1 << 20)

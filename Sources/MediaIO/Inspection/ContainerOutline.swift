@@ -12,40 +12,45 @@ struct ContainerOutline: Equatable {
     var hasIndex: Bool?
     /// Whether the file states that its writer has not finished it.
     var isUnfinished = false
+    /// The end of the last fragment (MP4, QuickTime) or cluster (Matroska) that is whole; `nil` without one.
+    var wholeEnd: Int64?
 
-    /// The number of parts after which the rest is not examined: more than 12 hours of fragments of a second.
-    private static let mostParts = 100_000
+    /// The number of parts that are examined to report about a file: more than 12 hours of fragments of a second.
+    static let usualParts = 100_000
 
-    init(missingBytes: Int64 = 0, hasIndex: Bool?, isUnfinished: Bool = false) {
-        (self.missingBytes, self.hasIndex, self.isUnfinished) = (missingBytes, hasIndex, isUnfinished)
+    init(missingBytes: Int64 = 0, hasIndex: Bool?, isUnfinished: Bool = false, wholeEnd: Int64? = nil) {
+        (self.missingBytes, self.hasIndex) = (missingBytes, hasIndex)
+        (self.isUnfinished, self.wholeEnd) = (isUnfinished, wholeEnd)
     }
 
     /// Reads the outline of a file.
     ///
+    /// - Parameter mostParts: The number of parts after which the rest is not examined.
     /// - Returns: `nil` if the file is neither MP4 or QuickTime, nor Matroska, nor RIFF.
-    init?(_ file: some RandomAccessBytes) {
+    init?(_ file: some RandomAccessBytes, mostParts: Int = usualParts) {
         let beginning = file.bytes(at: 0, count: 12)
         guard beginning.count == 12 else { return nil }
         let code = beginning[4..<8].code
         if beginning[0..<4].number == 0x1A45_DFA3 {
-            self.init(matroska: file)
+            self.init(matroska: file, mostParts)
         } else if ["RIFF", "RF64"].contains(beginning[0..<4].code) {
             self.init(riff: beginning, size: file.size)
         } else if ["ftyp", "styp", "moov", "mdat", "free", "skip", "wide", "pnot"].contains(code) {
-            self.init(boxes: file)
+            self.init(boxes: file, mostParts)
         } else {
             return nil
         }
     }
 
     /// ISO/IEC 14496-12 4.2.
-    private init(boxes file: some RandomAccessBytes) {
+    private init(boxes file: some RandomAccessBytes, _ mostParts: Int) {
         var position: Int64 = 0
         var count = 0
+        var isInFragment = false
         hasIndex = false
         while position < file.size {
             count += 1
-            guard count <= Self.mostParts else {
+            guard count <= mostParts else {
                 hasIndex = hasIndex == true ? true : nil
                 return
             }
@@ -73,11 +78,14 @@ struct ContainerOutline: Equatable {
                 return
             }
             position = end
+            // A fragment is a `moof` and the `mdat` after it: 8.8.4.
+            if kind == "mdat", isInFragment { wholeEnd = end }
+            isInFragment = kind == "moof"
         }
     }
 
     /// RFC 9559: EBML header, then the Segment with its children.
-    private init(matroska file: some RandomAccessBytes) {
+    private init(matroska file: some RandomAccessBytes, _ mostParts: Int) {
         guard let header = Element(file, at: 0), let length = header.length,
             let segment = Element(file, at: header.start + length), segment.id == 0x1853_8067
         else { return }
@@ -89,7 +97,7 @@ struct ContainerOutline: Equatable {
             if !isBeyond { end = min(end, stated) }
         }
         var position = segment.start
-        for _ in 0..<Self.mostParts {
+        for _ in 0..<mostParts {
             guard position < end else {
                 if hasIndex == nil { hasIndex = false }
                 return
@@ -105,6 +113,7 @@ struct ContainerOutline: Equatable {
                 if hasIndex == nil { hasIndex = false }
                 return
             }
+            if element.id == 0x1F43_B675 { wholeEnd = next }
             position = next
         }
     }

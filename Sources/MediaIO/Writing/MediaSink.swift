@@ -46,6 +46,8 @@ public final class MediaSink {
         /// `AVAssetWriter` does. It reads and writes the file once more, and needs as much space again until it is
         /// done. If that fails, the fragmented file gets the name; see ``MediaSink/Summary/defragmentationError``.
         public var isDefragmented = false
+        /// Whether a file stays after a failure, under its temporary name, so that ``MediaSink/rescue()`` can complete it.
+        package var isRescuable = false
         /// Whether there is a video track. Without one, packets are written at once, and the first one begins the output.
         public var hasVideo = true
         /// Whether video, if there is any, is copied as packets of tracks. Then ``hasVideo`` must be `false`.
@@ -380,7 +382,7 @@ public final class MediaSink {
             try defragment()
             isComplete = true
         } catch {
-            abort()
+            close()
             throw error
         }
     }
@@ -393,7 +395,7 @@ public final class MediaSink {
         try checkIsOpen()
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
-        defer { abort() }
+        defer { close() }
         try complete()
         let byteCount = try file?.commit() ?? 0
         return Summary(
@@ -405,12 +407,42 @@ public final class MediaSink {
         )
     }
 
+    /// Completes a file whose writing has failed, or that gets nothing more because something else has failed, with what
+    /// is whole in it: without a failed write everything, else all fragments (MP4, QuickTime), clusters (Matroska) or PES
+    /// packets (transport streams) before it. Other formats have no such parts. Requires ``Options/isRescuable``.
+    ///
+    /// - Returns: What is in the file; `nil` if nothing is, and then there is no file.
+    package func rescue() -> Summary? {
+        if isOpen, let summary = try? finish() { return summary }
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
+        defer { abort() }
+        guard let file, let path = file.readablePath, let size = LocalFile(path: path).flatMap(format.wholeSize) else {
+            return nil
+        }
+        do throws(MediaError) {
+            try file.recover(size)
+            // A file that cannot be read now may be later.
+            let found = (try? format.measure(path, abandonment ?? Cancellation())) ?? (0, .zero)
+            let byteCount = try file.commit()
+            return Summary(byteCount: byteCount, sampleCount: found.samples, duration: found.duration)
+        } catch {
+            return nil
+        }
+    }
+
     /// Discards the output. Has no effect after ``finish()``.
     public func abort() {
+        close()
+        file?.discard()
+    }
+
+    /// Ends the output. After a failure, the file stays if it may be rescued.
+    private func close() {
         isOpen = false
         writer = nil
         waiting.discard()
-        file?.discard()
+        if !options.isRescuable { file?.discard() }
     }
 }
 
@@ -423,7 +455,7 @@ extension MediaSink {
             self.writer = writer
             return writer
         } catch {
-            abort()
+            close()
             throw error
         }
     }
@@ -442,7 +474,7 @@ extension MediaSink {
                 }
             }
         } catch {
-            abort()
+            close()
             throw error
         }
     }
@@ -488,7 +520,7 @@ extension MediaSink {
         do {
             try body()
         } catch {
-            if ![.invalidArgument, .malformedData].contains(error.code) { abort() }
+            if ![.invalidArgument, .malformedData].contains(error.code) { close() }
             throw error
         }
     }

@@ -246,6 +246,16 @@ final class OutputFile {
         discard()
     }
 
+    /// Cuts a regular file off after a failed write, so that it can be committed.
+    ///
+    /// - Throws: `inputOutput`.
+    func recover(_ size: Int64) throws(MediaError) {
+        failure = nil
+        try checkIsUsable()
+        let (cut, error) = retryingOnInterrupt { ftruncate(descriptor, off_t(size)) }
+        guard cut == 0 else { throw fail("ftruncate", error) }
+    }
+
     /// Waits until the bytes of a regular file are on the disk.
     ///
     /// - Throws: `inputOutput`.

@@ -20,7 +20,16 @@ package protocol OutputSink: AnyObject {
     func write(_ packet: MediaPacket) throws(MediaError)
     func complete() throws(MediaError)
     func finish() throws(MediaError) -> MediaSink.Summary
+    /// Completes an output that has failed with what is whole in it; `nil` if nothing is.
+    func rescue() -> MediaSink.Summary?
     func abort()
+}
+
+extension OutputSink {
+    package func rescue() -> MediaSink.Summary? {
+        abort()
+        return nil
+    }
 }
 
 extension MediaSink: OutputSink {
