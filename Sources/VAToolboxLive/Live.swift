@@ -46,11 +46,10 @@ struct Live: ParsableCommand {
         let interruption = Interruption(also: job.signals)
         startLogging(to: job.base.console)
         Task.detached { () async -> Void in leave(await job.run()) }
-        var count = 0
         interruption.waitForEach { signal in
             guard !job.signals.contains(signal) else { return job.handle(signal: signal) }
-            job.base.interrupt(before: count)
-            count += 1
+            // After the key q, too, the first signal ends it at once.
+            job.base.interrupt(before: job.base.wasInterrupted ? 1 : 0)
         }
     }
 
