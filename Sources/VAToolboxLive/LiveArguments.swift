@@ -155,7 +155,8 @@ struct LiveInputArguments: ParsableArguments, Sendable {
 
     /// The inputs of pictures.
     func pictures() throws(MediaError) -> [LiveInput] {
-        try video.map { (text) throws(MediaError) in try .pictures(DeviceAddress(text), name: text) }
+        let addresses = try video.map { (text) throws(MediaError) in try DeviceAddress(text) }
+        return try LiveInput.pictures(addresses, names: video)
     }
 
     /// The input of sound, which may be a mix.

@@ -14,6 +14,26 @@ extension LiveInput {
     ///
     /// - Throws: `invalidArgument` for a kind that does not exist, and for its options.
     public static func pictures(_ address: DeviceAddress, name: String) throws(MediaError) -> LiveInput {
+        try pictures(address, name: name, screen: 1)
+    }
+
+    /// Makes inputs of pictures that are used together. The desktop remembers a permission for each screen of its portal.
+    ///
+    /// - Throws: As ``pictures(_:name:)``.
+    public static func pictures(_ addresses: [DeviceAddress], names: [String]) throws(MediaError) -> [LiveInput] {
+        var (inputs, screens): ([LiveInput], Int) = ([], 0)
+        for (address, name) in zip(addresses, names) {
+            if PipeWireStream.isScreen(address) { screens += 1 }
+            inputs.append(try pictures(address, name: name, screen: max(screens, 1)))
+        }
+        return inputs
+    }
+
+    private static func pictures(
+        _ address: DeviceAddress,
+        name: String,
+        screen: Int
+    ) throws(MediaError) -> LiveInput {
         switch address.kind {
         case "test":
             let request = try TestChart.Request(address)
@@ -26,7 +46,7 @@ extension LiveInput {
             return .pictures(name: name) { stop throws(MediaError) in try V4L2Camera(request, stop: stop) }
         case "pipewire":
             let memory = PictureMemory()
-            let open = try PipeWireStream.opening(address, memory)
+            let open = try PipeWireStream.opening(address, screen: screen, memory)
             return .pictures(name: name, memory: memory) { stop throws(MediaError) in try open(stop) }
         default: throw unknown(address, pictureKinds, "pictures")
         }
@@ -163,13 +183,23 @@ extension PipeWireStream {
     /// Opens a stream, as often as it is gone.
     fileprivate typealias Opening = @Sendable (StopSignal) throws(MediaError) -> PipeWireStream
 
+    /// Whether an address means a screen that the user chooses.
+    fileprivate static func isScreen(_ address: DeviceAddress) -> Bool {
+        address.kind == "pipewire" && address.name.isEmpty
+    }
+
     /// What an address means: `pipewire` the screen that the user chooses, `pipewire:camera` the camera that the
     /// session manager prefers, `pipewire:57` or `pipewire:NAME` a node.
+    ///
+    /// - Parameters:
+    ///   - screen: The number of the screen among those of a command, from 1.
+    ///   - memory: The memory in which pictures are wanted.
     fileprivate static func opening(
         _ address: DeviceAddress,
+        screen: Int,
         _ memory: PictureMemory
     ) throws(MediaError) -> Opening {
-        guard address.name.isEmpty else {
+        guard isScreen(address) else {
             let request = try Request(address)
             return { stop throws(MediaError) in try PipeWireStream(request.in(memory), stop: stop) }
         }
@@ -177,7 +207,7 @@ extension PipeWireStream {
         var capture = Request()
         if let text = options["rate"] { capture.frameRate = try OptionValue.rate(text, option: "rate") }
         // One portal for all openings: it remembers what the user has said.
-        let portal = ScreenCastPortal(try ScreenCastPortal.Request(options))
+        let portal = ScreenCastPortal(try ScreenCastPortal.Request(options, screen: screen))
         let request = capture
         return { stop throws(MediaError) in try portal.open(request.in(memory), stop: stop) }
     }
@@ -212,7 +242,7 @@ extension PipeWireStream.Request {
 
 extension ScreenCastPortal.Request {
     /// What the user is asked for by the options of an address such as `pipewire,sources=window,cursor=off`.
-    fileprivate init(_ options: [String: String]) throws(MediaError) {
+    fileprivate init(_ options: [String: String], screen: Int) throws(MediaError) {
         self.init()
         if let text = options["cursor"] { drawsCursor = try OptionValue.flag(text, option: "cursor") }
         switch options["sources"] {
@@ -225,7 +255,8 @@ extension ScreenCastPortal.Request {
             try OptionValue.flag(text, option: "token")
         }
         if keepsToken ?? true {
-            tokenPath = Self.usualTokenPath
+            // A token is for one choice of the user: screens that shared one would take it from each other.
+            tokenPath = Self.usualTokenPath.map { screen == 1 ? $0 : "\($0)-\(screen)" }
         } else {
             persistence = .whileRunning
         }
