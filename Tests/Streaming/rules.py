@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 MUST, SHOULD, MAY = "MUST", "SHOULD", "MAY"
 CHECKED, UNCHECKED, INAPPLICABLE = "checked", "not checkable offline", "not applicable"
-SECTIONS = ("video_rules", "audio_rules", "segment_rules", "playlist_rules", "format_rules")
 
 
 @dataclass(frozen=True)
@@ -31,53 +30,49 @@ class Finding:
         return f"{'error' if self.rule.level == MUST else 'warning'}: rule {self.rule.number}: {self.text}"
 
 
-RULES = {}
+class Book:
+    """The rules of some specifications."""
 
+    def __init__(self, sections, order):
+        """sections: the modules whose functions are the checks; order: returns the sort key of a rule's number."""
+        self.sections, self.order, self.rules = sections, order, {}
 
-def add(rule):
-    if rule.number in RULES:
-        raise ValueError(f"two rules {rule.number}")
-    RULES[rule.number] = rule
+    def _add(self, one):
+        if one.number in self.rules:
+            raise ValueError(f"two rules {one.number}")
+        self.rules[one.number] = one
 
+    def rule(self, number, level, text, how):
+        """Makes a function the check of a rule. It yields a text for each violation."""
+        def register(check):
+            self._add(Rule(number, level, text, CHECKED, how, check))
+            return check
+        return register
 
-def rule(number, level, text, how):
-    """Makes a function the check of a rule. It yields a text for each violation."""
-    def register(check):
-        add(Rule(number, level, text, CHECKED, how, check))
-        return check
-    return register
+    def reading(self, number, level, text, how="while reading"):
+        """Adds a rule whose violations the readers report."""
+        self._add(Rule(number, level, text, CHECKED, how))
 
+    def unchecked(self, number, level, text, why):
+        self._add(Rule(number, level, text, UNCHECKED, why))
 
-def reading(number, level, text, how="while reading"):
-    """A rule whose violations the readers report."""
-    add(Rule(number, level, text, CHECKED, how))
+    def inapplicable(self, number, level, text, why):
+        self._add(Rule(number, level, text, INAPPLICABLE, why))
 
+    def load(self):
+        for name in self.sections:
+            importlib.import_module(name)
 
-def unchecked(number, level, text, why):
-    add(Rule(number, level, text, UNCHECKED, why))
+    def findings(self, subject):
+        """What the checks find."""
+        return [Finding(one, text) for one in self.rules.values() if one.check for text in one.check(subject)]
 
-
-def inapplicable(number, level, text, why):
-    add(Rule(number, level, text, INAPPLICABLE, why))
-
-
-def seconds(times):
-    """Times for a message."""
-    return [round(float(time), 3) for time in times]
-
-
-def load():
-    for name in SECTIONS:
-        importlib.import_module(name)
-
-
-def judge(presentation):
-    """The findings, each text once."""
-    found = [Finding(RULES[number], text) for number, text in presentation.problems]
-    for one in RULES.values():
-        if one.check:
-            found += [Finding(one, text) for text in one.check(presentation)]
-    return list(dict.fromkeys(found))
+    def table(self):
+        """All rules as a table in Markdown."""
+        lines = ["| Rule | Level | Text | State | How, or why not |", "|---|---|---|---|---|"]
+        for one in sorted(self.rules.values(), key=lambda one: self.order(one.number)):
+            lines.append(f"| {one.number} | {one.level} | {one.text} | {one.state} | {one.how} |")
+        return "\n".join(lines)
 
 
 def order(number):
@@ -85,12 +80,21 @@ def order(number):
     return [(int("".join(filter(str.isdigit, part)) or 0), part) for part in parts]
 
 
-def table():
-    """All rules as a table in Markdown."""
-    lines = ["| Rule | Level | Text | State | How, or why not |", "|---|---|---|---|---|"]
-    for one in sorted(RULES.values(), key=lambda one: order(one.number)):
-        lines.append(f"| {one.number} | {one.level} | {one.text} | {one.state} | {one.how} |")
-    return "\n".join(lines)
+BOOK = Book(("video_rules", "audio_rules", "segment_rules", "playlist_rules", "format_rules"), order)
+RULES = BOOK.rules
+rule, reading, unchecked, inapplicable = BOOK.rule, BOOK.reading, BOOK.unchecked, BOOK.inapplicable
+load, table = BOOK.load, BOOK.table
+
+
+def seconds(times):
+    """Times for a message."""
+    return [round(float(time), 3) for time in times]
+
+
+def judge(presentation):
+    """The findings, each text once."""
+    found = [Finding(RULES[number], text) for number, text in presentation.problems]
+    return list(dict.fromkeys(found + BOOK.findings(presentation)))
 
 
 def counts():
