@@ -62,6 +62,7 @@ extension LiveSession {
             options.realTime = pictureInputs[active].isPatient ? nil : RealTimeMode()
             let video = try await work.writer.addVideo(configuration, session: options)
             work.video = video
+            work.switches = follow(video.session)
             shared.withLock {
                 $0.status.encoder = video.session.encoder
                 $0.configuredBitRate = configuration.rateControl.bitsPerSecond
@@ -76,6 +77,19 @@ extension LiveSession {
         try await work.writer.startSession(.at(start))
         work.end = settings.duration.map { start + $0 }
         if let end = work.end { try await work.writer.endSession(at: end) }
+    }
+
+    /// Notes the replacements of an encoder.
+    private nonisolated func follow(_ session: CompressionSession) -> Task<Void, Never> {
+        Task {
+            for await event in session.events {
+                guard case .encoderSwitched(let change) = event else { continue }
+                shared.withLock { shared in
+                    shared.status.encoder = session.encoder
+                    shared.status.switches.append(change)
+                }
+            }
+        }
     }
 
     // MARK: - Pictures

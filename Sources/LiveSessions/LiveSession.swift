@@ -17,7 +17,7 @@ internal import VAToolbox
 /// slow are dropped and counted, unless the input can wait.
 ///
 /// A device that is gone is waited for. If an input fails for good, the session ends as if it was stopped, and the status tells
-/// the failure.
+/// the failure; so it does if the encoder or the disk fails, and the options of the writer keep what was written until then.
 public actor LiveSession {
     /// The pictures, of which one input at a time is used.
     let pictureInputs: [LiveInput]
@@ -52,6 +52,8 @@ public actor LiveSession {
         var writer: AssetWriter
         var video: VideoInput?
         var audio: AudioInput?
+        /// Notes when the encoder is replaced, until its session has ended.
+        var switches: Task<Void, Never>?
         /// The format with which the audio input began.
         var soundFormat: AudioFormat?
         /// When the session ends by itself, on its own timeline; `nil` if it does not, or not yet.
@@ -258,7 +260,7 @@ public actor LiveSession {
             self.contents[index] = contents
             shared.withLock {
                 $0.status.inputs[index].contents = contents
-                $0.status.inputs[index].error = nil
+                ($0.status.inputs[index].error, $0.status.inputs[index].missing) = (nil, [:])
             }
             if pictureInputs.isEmpty { try await prepare(nil) }
         case .item(.picture(let picture)):
@@ -278,6 +280,12 @@ public actor LiveSession {
             guard isSound(index) else { return }
             shared.withLock { $0.meter.append(buffer) }
             try await append(buffer)
+        case .item(.lost(let name, let error)):
+            shared.withLock {
+                $0.status.inputs[index].missing[name] = error
+                $0.status.inputs[index].losses += 1
+            }
+        case .item(.back(let name)): shared.withLock { $0.status.inputs[index].missing[name] = nil }
         case .gone(let error):
             shared.withLock {
                 $0.status.inputs[index].error = error
@@ -307,7 +315,11 @@ public actor LiveSession {
         }
         let summary = try await work.writer.finish()
         if let video = work.video { await note(video.session) }
-        shared.withLock { $0.status.failure = failure }
+        await work.switches?.value
+        shared.withLock {
+            $0.status.failure = failure ?? summary.failure
+            $0.status.files = work.writer.files
+        }
         return summary
     }
 }

@@ -26,6 +26,8 @@ public struct LiveStatus: Sendable {
         public var contents: LiveContents?
         /// Why it delivers nothing at present; `nil` while it does.
         public var error: MediaError?
+        /// Why devices of a mix deliver nothing at present, by their names.
+        public var missing: [String: MediaError] = [:]
         /// Whether its pictures are encoded.
         public var isActive = true
         /// The number of pictures that have come from it.
@@ -40,7 +42,7 @@ public struct LiveStatus: Sendable {
         public var lostByReader = 0
         /// The number of pictures that came too late, after one that was repeated in their place.
         public var late = 0
-        /// The number of times that it was gone.
+        /// The number of times that it, or a device of a mix, was gone.
         public var losses = 0
 
         /// Makes the status of an input that is not opened.
@@ -51,8 +53,10 @@ public struct LiveStatus: Sendable {
     public var phase = Phase.starting
     /// The inputs, in the order in which they were given.
     public var inputs: [Input] = []
-    /// The encoder of the pictures; `nil` before the first picture.
+    /// The encoder of the pictures at present; `nil` before the first picture.
     public var encoder: EncoderDescription?
+    /// The replacements of the encoder, in order.
+    public var switches: [EncoderSwitch] = []
     /// The number of pictures that were accepted by the encoder.
     public var encodedPictures = 0
     /// The number of pictures that the encoder was too slow for.
@@ -67,7 +71,7 @@ public struct LiveStatus: Sendable {
     public var repeatedPictures = 0
     /// How much was written or sent.
     public var duration = MediaTime.zero
-    /// Why an input has ended the session, at its end; `nil` if it was stopped.
+    /// Why an input, the encoder or the disk has ended the session, at its end; `nil` if it was stopped.
     public var failure: MediaError?
     /// The files that are complete.
     public var files: [AssetWriter.File] = []

@@ -108,6 +108,7 @@ extension RecordOutputArguments {
             return .replay(try ReplayBuffer(length: length), sink)
         }
         var options = AssetWriter.Options()
+        options.keepsFilesAfterFailure = true
         let interval = try fragment.map { (text) throws(MediaError) in
             MediaTime(seconds: try text.value(of: "--fragment").value, preferredTimescale: 1000)
         }

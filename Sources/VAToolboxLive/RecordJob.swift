@@ -142,26 +142,3 @@ final class RecordJob: LiveJob {
         return saved
     }
 }
-
-/// Tells on the console what happens to inputs.
-final class LiveTeller: Sendable {
-    private let console: Console
-    /// The losses of each input that were told.
-    private let told = Mutex<[Int]>([])
-
-    init(console: Console) { self.console = console }
-
-    /// Tells what is new in a status.
-    func tell(_ status: LiveStatus) {
-        let news = told.withLock { told -> [String] in
-            var news: [String] = []
-            if told.count != status.inputs.count { told = status.inputs.map { _ in 0 } }
-            for (index, input) in status.inputs.enumerated() where input.losses > told[index] {
-                told[index] = input.losses
-                news.append("\(input.name) is gone, and waited for: \(input.error?.readable ?? "it is back already")")
-            }
-            return news
-        }
-        for text in news { console.warning(text) }
-    }
-}

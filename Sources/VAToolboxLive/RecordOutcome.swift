@@ -44,6 +44,7 @@ extension RecordOutcome {
         }
         if let encoder = session.encoder {
             page.entry("encoder", "\(encoder.identity)")
+            if let switches = session.switchText { page.entry("switches", switches) }
             page.entry("pictures", pictures)
         }
         for clock in drifts { page.entry("sound", clock) }
@@ -93,6 +94,7 @@ extension RecordOutcome {
                 saved.map { .object(["path": .string($0.path), "duration": .number($0.duration.seconds)]) }
             ),
             "encoder": session.encoder.map(\.identity.document) ?? .null,
+            "switches": session.switchDocument,
             "inputs": .array(session.inputs.map(\.document)),
             "frames": .integer(frameCount),
             "lost": session.lossDocument,

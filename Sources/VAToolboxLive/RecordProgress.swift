@@ -29,7 +29,10 @@ struct RecordProgress: RunProgress {
         }
         if let losses = status.lossText { parts.append(losses) }
         if let bar = LevelBar.text(levels.take(for: .line)) { parts.append(bar) }
-        for input in status.inputs where input.error != nil { parts.append("\(input.name) is gone") }
+        for input in status.inputs {
+            let gone = input.error == nil ? input.missing.keys.sorted() : [input.name]
+            parts += gone.map { "\($0) is gone" }
+        }
         return String(parts.joined(separator: "  ").prefix(max(width, 0)))
     }
 
@@ -92,7 +95,30 @@ extension LiveStatus {
     }
 }
 
+extension LiveStatus {
+    /// The replacements of the encoder as text; `nil` if there were none.
+    var switchText: String? {
+        let repeated = switches.reduce(0) { $0 + $1.repeatedFrames }
+        return switches.isEmpty ? nil : "\(switches.count), \(Readable.count(repeated, "frame")) encoded again"
+    }
+
+    /// The replacements of the encoder, for programs.
+    var switchDocument: JSON { .array(switches.map(\.document)) }
+}
+
 extension LiveStatus.Input {
+    /// The devices of a mix that are gone, with the reasons; `nil` if all are there.
+    private var missingText: String? {
+        if missing.isEmpty { return nil }
+        return missing.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.readable)" }.joined(separator: "; ")
+    }
+
+    /// What is told when the input, or a device of a mix, is gone.
+    var lossText: String {
+        let (what, reason) = missing.min { $0.key < $1.key }.map { ($0.key, $0.value) } ?? (name, error)
+        return "\(what) is gone, and waited for: \(reason?.readable ?? "it is back already")"
+    }
+
     /// The state of the input, for programs.
     var document: JSON {
         .object([
@@ -107,7 +133,7 @@ extension LiveStatus.Input {
             "lostByDevice": .integer(lostByDevice),
             "lostByReader": .integer(lostByReader),
             "losses": .integer(losses),
-            "error": JSON(error?.readable),
+            "error": JSON(error?.readable ?? missingText),
         ])
     }
 }

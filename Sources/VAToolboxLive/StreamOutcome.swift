@@ -40,6 +40,7 @@ struct StreamOutcome: FileOutcome {
         }
         if let text = session.recording?.summary { page.entry("recording", text) }
         if let encoder = session.session.encoder { page.entry("encoder", "\(encoder.identity)") }
+        if let switches = session.session.switchText { page.entry("switches", switches) }
         let seconds = Readable.number(summary.file.duration.seconds, places: 2)
         page.entry("encoded", "\(Readable.count(summary.file.sampleCount, "frame")), \(seconds) s")
         return page.text
@@ -53,6 +54,7 @@ struct StreamOutcome: FileOutcome {
             "failure": JSON(session.session.failure?.readable),
             "encodedFrames": .integer(summary.file.sampleCount),
             "duration": .number(summary.file.duration.seconds),
+            "switches": session.session.switchDocument,
         ]
         members.append(StreamProgress(status: session).members)
         return .object(members)

@@ -67,16 +67,43 @@ class Folder:
         return self.path / name
 
 
+class Disk(Folder):
+    """A small disk, which is full soon."""
+
+    def __init__(self, test, size):
+        super().__init__(test)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(self.path)], check=True)
+        test.addCleanup(subprocess.run, ["umount", "--lazy", str(self.path)], check=True)
+
+    def fill(self):
+        """Leaves no room."""
+        with open(self / "filler", "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4096))
+            except OSError:
+                pass
+
+
+def can_mount():
+    """Whether a test may have a disk of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], capture_output=True, check=False).returncode:
+            return False
+        subprocess.run(["umount", folder], check=True)
+        return True
+
+
 class Run:
     """A command that runs until it is stopped, and what it prints."""
 
-    def __init__(self, test, *arguments, env=(), folder=None, stdin=subprocess.DEVNULL):
+    def __init__(self, test, *arguments, env=(), folder=None, stdin=subprocess.DEVNULL, launcher=()):
         self.test = test
         self.progress = []
         self.progress_path = pathlib.Path(tempfile.mktemp(prefix="progress-"))
         os.mkfifo(self.progress_path)
         self.process = subprocess.Popen(
-            [str(PROGRAMS / "vatoolbox"), *map(str, arguments), "--json", "--progress", str(self.progress_path)],
+            [*launcher, str(PROGRAMS / "vatoolbox"), *map(str, arguments), "--json", "--progress", str(self.progress_path)],
             stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
             env={**os.environ, **dict(env)})
         self.output, self.errors = "", ""

@@ -30,6 +30,15 @@ import Testing
         }
     }
 
+    /// A microphone that is gone as soon as it was opened.
+    private final class Unplugged: SoundDevice {
+        let format = AudioFormat(sampleType: .int16, sampleRate: 48000, layout: .mono)
+
+        init(_ stop: StopSignal) {}
+
+        func read() throws(MediaError) -> CapturedSound { throw MediaError(.unavailable, "it is unplugged") }
+    }
+
     private final class Present: Sendable {
         let count = Mutex((open: 0, closed: 0))
 
@@ -78,6 +87,29 @@ import Testing
         #expect(await Patience.wait { present.count.withLock { $0 == (1, 0) } })
         reader.stop()
         #expect(await Patience.wait { present.count.withLock { $0 == (1, 1) } })
+    }
+
+    @Test func aDeviceThatIsGoneIsToldUntilItIsBack() async throws {
+        let present = Present()
+        let openings = Mutex(0)
+        let fickle = SoundMix.Part(name: "fickle") { stop throws(MediaError) in
+            let count = openings.withLock { openings in
+                openings += 1
+                return openings
+            }
+            return count == 1 ? Unplugged(stop) : Microphone(stop, present)
+        }
+        let reader = try read([present.part, fickle])
+        var told: [String] = []
+        while told.count < 2, let event = await reader.next() {
+            switch event {
+            case .item(.lost(let name, let error)): told.append("\(name): \(error.message)")
+            case .item(.back(let name)): told.append("\(name) is back")
+            case .failed(let error): throw error
+            case .opened, .gone, .item: continue
+            }
+        }
+        #expect(told == ["fickle: it is unplugged", "fickle is back"])
     }
 
     @Test func stoppingAMixEndsItsDevices() async throws {

@@ -121,11 +121,7 @@ final class FilePlayer {
     }
 
     private func waitUntilDue(_ item: LiveItem) throws(MediaError) {
-        let time =
-            switch item {
-            case .picture(let picture): picture.time
-            case .sound(let buffer): buffer.presentationTime
-            }
+        guard let time = item.time else { return }
         while true {
             let wait = (time - MonotonicClock.now).seconds - Self.lead
             guard wait > 0 else { return }

@@ -11,6 +11,19 @@ public enum LiveItem: Sendable {
     case picture(CapturedPicture)
     /// Sound, with the time of its first frame.
     case sound(AudioBuffer)
+    /// A device of a mix is gone, and waited for.
+    case lost(name: String, MediaError)
+    /// A device of a mix is back.
+    case back(name: String)
+
+    /// The time at which it is due; `nil` for what has none.
+    var time: MediaTime? {
+        switch self {
+        case .picture(let picture): picture.time
+        case .sound(let buffer): buffer.presentationTime
+        case .lost, .back: nil
+        }
+    }
 }
 
 /// What an input delivers, as known when it is opened.

@@ -25,6 +25,10 @@ final class SoundMix {
         struct State {
             /// The devices that were opened.
             var open: Set<Int> = []
+            /// Those that were opened and are gone.
+            var gone: Set<Int> = []
+            /// What has happened to devices after they were opened.
+            var news: [(index: Int, loss: MediaError?)] = []
             var failure: MediaError?
             var sounds: [(index: Int, sound: CapturedSound)] = []
         }
@@ -38,12 +42,15 @@ final class SoundMix {
         func put(_ event: Reader.Event, from index: Int) {
             state.withLock { state in
                 switch event {
-                case .opened: state.open.insert(index)
+                case .opened:
+                    state.open.insert(index)
+                    if state.gone.remove(index) != nil { state.news.append((index, nil)) }
                 case .item(let sound):
                     if state.sounds.count >= Self.limit { state.sounds.removeFirst() }
                     state.sounds.append((index, sound))
                 case .failed(let error): state.failure = state.failure ?? error
-                case .gone: return
+                case .gone(let error):
+                    if state.gone.insert(index).inserted { state.news.append((index, error)) }
                 }
             }
             isFilled.signal()
@@ -51,6 +58,11 @@ final class SoundMix {
 
         /// Waits for an event, but not for long, so that a device that is silent holds nothing up.
         func wait() { _ = isFilled.wait(timeout: .now() + .milliseconds(20)) }
+
+        /// Takes what has happened to a device: the error with which it is gone, or `nil` if it is back.
+        func takeNews() -> (index: Int, loss: MediaError?)? {
+            state.withLock { $0.news.isEmpty ? nil : $0.news.removeFirst() }
+        }
 
         /// Takes the sound.
         ///
@@ -79,6 +91,7 @@ final class SoundMix {
     }
 
     let format: AudioFormat
+    private let names: [String]
     private let readers: Readers
     private let inbox = Inbox()
     private let mixer: SoundMixer
@@ -89,6 +102,7 @@ final class SoundMix {
     /// - Throws: The error of a device.
     init(_ parts: [Part], stop: StopSignal) throws(MediaError) {
         self.stop = stop
+        names = parts.map(\.name)
         mixer = try SoundMixer(gains: parts.map(\.gain))
         format = mixer.format
         readers = Readers()
@@ -108,10 +122,13 @@ final class SoundMix {
         }
     }
 
-    /// Returns the next mixed buffer.
+    /// Returns the next mixed buffer, or what has happened to a device.
     func read() throws(MediaError) -> LiveItem {
         while true {
             if stop.isStopped { throw StopSignal.stopped }
+            if let (index, loss) = inbox.takeNews() {
+                return loss.map { .lost(name: names[index], $0) } ?? .back(name: names[index])
+            }
             let now = MonotonicClock.now
             for (index, sound) in try inbox.take() { try mixer.append(sound, from: index, now: now) }
             if let buffer = try mixer.take(now: now) { return .sound(buffer) }

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vatoolbox record on a disk that is full: what was recorded until then is kept."""
+
+import os
+import signal
+import subprocess
+import unittest
+
+import rig
+
+CAMERA = rig.ROOT / ".build/drivers/libfake_camera.so"
+#: What a disk holds: about 8 seconds of the camera, at this bitrate.
+SIZE, BITRATE = 4 << 20, "4M"
+
+
+class Kept(unittest.TestCase):
+    """Nothing that is whole is lost, and nothing else has a name."""
+
+    def setUp(self):
+        if not CAMERA.exists():
+            subprocess.run([rig.ROOT / "Tests/Drivers/build"], check=True, stdout=subprocess.DEVNULL)
+        self.folder = rig.Folder(self)
+        # A camera that shows noise, which takes all of the bitrate.
+        pictures, cameras = self.folder / "pictures", self.folder / "cameras"
+        for folder in (pictures, cameras):
+            folder.mkdir()
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i",
+                        "nullsrc=size=160x120,geq=random(1)*255:128:128", "-vf", "scale=320x240:flags=neighbor", "-frames:v",
+                        "8", "-start_number", "0", "-pix_fmt", "yuvj420p", "-f", "image2", "-c:v", "mjpeg",
+                        str(pictures / "%d")], check=True)
+        (cameras / "video0").write_text(f"format MJPG 320x240@25\npace 40000\npayload {pictures}\n")
+        self.environment = {"LD_PRELOAD": str(CAMERA), "FAKE_CAMERAS": str(cameras)}.items()
+
+    def record(self, folder, name, *arguments, **more):
+        return rig.Run(self, "record", "--preset", "ultrafast", "--bitrate", BITRATE, "--key-interval", "1", "-o",
+                       folder / name, "--video", "v4l2", "--audio", "test", *arguments, env=self.environment, **more)
+
+    def check(self, document, folder, *texts):
+        """Every file of the document decodes, has the pictures that it tells of, and is alone in its folder."""
+        self.assertEqual(document["status"], "failed")
+        for text in texts:
+            self.assertIn(text, document["failure"])
+        paths = [file["path"] for file in document["files"]]
+        self.assertEqual(sorted(os.listdir(folder.path)), sorted(os.path.basename(path) for path in paths))
+        for file in document["files"]:
+            self.assertEqual(rig.decode_errors(file["path"]), "", file["path"])
+            found = rig.probe(file["path"])
+            self.assertEqual(int(rig.stream(found, "video")["nb_read_frames"]), file["frames"])
+            self.assertEqual(os.path.getsize(file["path"]), file["bytes"])
+        self.assertEqual(sum(file["frames"] for file in document["files"]), document["frames"])
+
+    @unittest.skipUnless(rig.can_mount(), "needs a disk of its own")
+    def test_one_file(self):
+        # What is lost: a fragment of a second, or a cluster of at most five; and what is on its way to it.
+        for kind, lost in [("mp4", 1 + 2), ("mov", 1 + 2), ("mkv", 5 + 2), ("ts", 2)]:
+            with self.subTest(kind=kind):
+                disk = rig.Disk(self, SIZE)
+                run = self.record(disk, f"out.{kind}")
+                document = run.result(status=1)
+                self.check(document, disk, "No space left on device", f"out.{kind}")
+                self.assertIn("No space left", run.errors)
+                (file,) = document["files"]
+                written = max(now["time"] for now in run.progress)
+                self.assertGreater(file["duration"], written - lost, (file, written))
+                self.assertGreater(file["duration"], 4)
+                self.assertAlmostEqual(rig.beeps(file["path"])[-1], file["duration"], delta=1.5)
+
+    @unittest.skipUnless(rig.can_mount(), "needs a disk of its own")
+    def test_several_files(self):
+        for kind in ("mp4", "ts"):
+            with self.subTest(kind=kind):
+                disk = rig.Disk(self, SIZE)
+                run = self.record(disk, f"part-{{number}}.{kind}", "--split-time", "2")
+                document = run.result(status=1)
+                self.check(document, disk, "No space left on device")
+                self.assertGreaterEqual(len(document["files"]), 2)
+                for number, file in enumerate(document["files"], 1):
+                    self.assertEqual(file["path"], str(disk / f"part-{number:03}.{kind}"))
+                for file in document["files"][:-1]:
+                    self.assertAlmostEqual(file["duration"], 2, delta=0.5)
+
+    @unittest.skipUnless(rig.can_mount(), "needs a disk of its own")
+    def test_without_any_room(self):
+        disk = rig.Disk(self, SIZE)
+        disk.fill()
+        run = self.record(disk, "out.mp4")
+        document = run.result(status=1)
+        self.assertIn("No space left", document["error"]["message"])
+        self.assertEqual(os.listdir(disk.path), ["filler"])
+
+    @unittest.skipUnless(rig.can_mount(), "needs a disk of its own")
+    def test_a_replay_that_cannot_be_saved(self):
+        disk = rig.Disk(self, SIZE)
+        disk.fill()
+        run = self.record(disk, "replay-{number}.mp4", "--replay", "3")
+        run.wait_for(lambda now: now["time"] > 3, "three seconds")
+        run.send(signal.SIGUSR1)
+        rig.wait_until(lambda: "the replay is not saved" in run.errors, "the warning")
+        self.assertIn("No space left", run.errors)
+        self.assertEqual(os.listdir(disk.path), ["filler"])
+        os.remove(disk / "filler")
+        run.send(signal.SIGUSR1)
+        rig.wait_until((disk / "replay-002.mp4").exists, "the second replay")
+        document = run.end()
+        self.assertEqual([saved["path"] for saved in document["saved"]], [str(disk / "replay-002.mp4")])
+        self.assertEqual(os.listdir(disk.path), ["replay-002.mp4"])
+        self.assertEqual(rig.decode_errors(disk / "replay-002.mp4"), "")
+
+    def test_a_limit_on_the_size_of_files(self):
+        for kind in ("mp4", "mkv", "ts"):
+            with self.subTest(kind=kind):
+                folder = rig.Folder(self)
+                run = self.record(folder, f"out.{kind}", launcher=["prlimit", f"--fsize={SIZE}:{SIZE}"])
+                self.check(run.result(status=1), folder, "File too large", f"out.{kind}")
+
+
+if __name__ == "__main__":
+    unittest.main()
