@@ -292,8 +292,12 @@ public actor LiveSession {
                 $0.status.inputs[index].losses += 1
             }
         case .failed(let error):
-            shared.withLock { $0.status.inputs[index].error = error }
-            throw error
+            let isUsed = shared.withLock { shared in
+                shared.status.inputs[index].error = error
+                return index == shared.active || !pictureInputs.indices.contains(index)
+            }
+            // What nobody sees does not end a session.
+            if isUsed { throw error }
         }
     }
 

@@ -82,7 +82,7 @@ final class StreamJob: LiveJob {
             )
         }
         settings.preview = try command.inputs.previewer(of: pictures, console: base.console)
-        if pictures.allSatisfy({ !$0.isPatient }) { settings.absence = .slate(nil) }
+        if pictures.contains(where: { !$0.isPatient }) || pictures.isEmpty { settings.absence = .slate(nil) }
         let receivers = try command.output.receivers(keyFrameInterval: settings.video.keyFrameInterval.duration)
         var others: [StreamingSession.OutputMaker] = []
         for destination in receivers.hls { others.append(destination.makeOutput) }
@@ -108,7 +108,7 @@ final class StreamJob: LiveJob {
             return .files([address.name], isLooped: isLooped ?? false, addresses: addresses)
         case "url":
             _ = try address.options([])
-            return .files([address.name], addresses: addresses)
+            return .files([address.name], waitsAtStart: true, addresses: addresses)
         default: return try .pictures(address, name: text)
         }
     }

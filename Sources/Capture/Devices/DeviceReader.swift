@@ -34,6 +34,8 @@ public final class DeviceReader<Description: Sendable, Item: Sendable>: Sendable
         public var waitsForConsumer = false
         /// Whether a device that is gone is opened again when it is back. If not, that is a failure.
         public var reopens = true
+        /// Whether a device that is not there at the start is waited for, too. If not, that is a failure.
+        public var waitsAtStart = false
 
         /// Makes the options for a device that delivers pictures.
         public init() {}
@@ -107,7 +109,14 @@ public final class DeviceReader<Description: Sendable, Item: Sendable>: Sendable
         /// - Parameter isFirst: Whether the device is opened for the first time; if not, as soon as it is back.
         /// - Returns: Why the device is gone; `nil` at the end, and after the stop signal.
         private func read(isFirst: Bool) throws(MediaError) -> MediaError? {
-            guard let (description, next) = isFirst ? try open(stopSignal) : try waitUntilBack() else { return nil }
+            let device: (Description, Next)?
+            do throws(MediaError) {
+                device = isFirst ? try open(stopSignal) : try waitUntilBack()
+            } catch {
+                guard isFirst, options.waitsAtStart, Self.mayPass(error), !stopSignal.isStopped else { throw error }
+                return error
+            }
+            guard let (description, next) = device else { return nil }
             _ = channel.send(.opened(description), isDroppable: false)
             do throws(MediaError) {
                 while !stopSignal.isStopped, let item = try next() {

@@ -198,11 +198,13 @@ extension LiveInput {
     /// - Parameters:
     ///   - paths: The paths or URLs, one after the other.
     ///   - isLooped: Whether the first one follows the last one, for ever.
+    ///   - waitsAtStart: Whether a live URL that cannot be opened at the start is waited for.
     ///   - addresses: Which addresses a live URL may name; `nil` for all.
     /// - Returns: The input, which one session at a time can use.
     package static func files(
         _ paths: [String],
         isLooped: Bool = false,
+        waitsAtStart: Bool = false,
         addresses policy: AddressPolicy? = nil
     ) -> LiveInput {
         let addresses = paths.map { InputAddress(text: $0) }
@@ -212,6 +214,7 @@ extension LiveInput {
         options.waiting = isLive ? 60 : 8
         options.waitsForConsumer = !isLive
         options.reopens = isLive
+        options.waitsAtStart = isLive && waitsAtStart
         var request = FilePlayer.Request(paths: paths)
         (request.isLooped, request.isLive, request.addresses) = (isLooped, isLive, policy)
         let present = Mutex<Cancellation?>(nil)

@@ -77,6 +77,25 @@ import Testing
         #expect(count.withLock { $0 } == 3)
     }
 
+    @Test func aDeviceThatIsNotThereAtTheStartCanBeWaitedFor() async throws {
+        let count = Mutex(0)
+        var options = Reader.Options()
+        options.waitsAtStart = true
+        let reader = try Reader(name: "test", options: options) { _ throws(MediaError) in
+            let attempt = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard attempt > 2 else { throw MediaError(.inputOutput, "no connection") }
+            return ("it", { () throws(MediaError) in nil })
+        }
+        #expect(await words(reader) == ["gone: no connection", "opened it"])
+        let refused = try Reader(name: "test", options: options) { _ throws(MediaError) in
+            throw MediaError(.invalidArgument, "no such protocol")
+        }
+        #expect(await words(refused) == ["failed: no such protocol"])
+    }
+
     /// What a device holds, such as the node of a camera, is free before the device is opened again.
     @Test func aDeviceThatIsGoneIsReleasedFirst() async throws {
         final class Device: Sendable {
