@@ -58,6 +58,7 @@ package struct EncodingService: Sendable {
         }
         let host = try ProcessHost(launcher: launcher)
         let program = try Self.program(settings, launcher: launcher)
+        let notice = ConfinementNotice(logger)
         let workerEnvironment = environment.filter { Self.isForWorkers($0.key) }
         let commands = ConfinedRunner(
             host: host,
@@ -70,7 +71,7 @@ package struct EncodingService: Sendable {
             niceness: settings.niceness,
             mostSessions: settings.mostSessions,
             inputLimits: settings.inputLimits,
-            logger: logger
+            notice: notice
         )
         let changes = ChangeSignal()
         let progress = LiveProgress()
@@ -197,7 +198,8 @@ package struct EncodingService: Sendable {
                         environment: workerEnvironment,
                         state: data.state,
                         stallTimeout: settings.stallTimeout,
-                        memory: settings.taskMemory
+                        memory: settings.taskMemory,
+                        notice: notice
                     ),
                     places: livePlaces,
                     load: liveLoad,

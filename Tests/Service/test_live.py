@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from rig import PROGRAMS, Service, clip, until
+from rig import PROGRAMS, Service, clip, reference_gpus, until
 
 FIRST, SECOND = (320, 240), (64, 48)
 
@@ -194,6 +194,24 @@ class StreamTests(LiveCase):
         found = streams(f"{self.service.url}/v1/live/{other}/hls/0/index.m3u8")
         self.assertEqual(found["video"]["nb_read_frames"], "50")
         self.wait_for(name, "ended")
+
+
+class DeviceTests(LiveCase):
+    def setUp(self):
+        folder = tempfile.mkdtemp(prefix="service-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="media-"))
+        self.service = Service("--disk-reserve", "0", environment=reference_gpus(folder, "128=generic"), folder=folder)
+
+    def test_a_gpu_encodes(self):
+        encoding = {"keyFrameInterval": 0.5, "requireHardware": True, "codec": "h264", "bitRate": 500_000}
+        name = self.start({"hls": {"segment": 1, "window": 6}}, encoding=encoding)
+        job = self.wait_until_live(name, frames=50)
+        self.assertEqual(job["statistics"]["encoder"]["device"], "/dev/dri/renderD128")
+        self.service.post(f"/v1/live/{name}/stop")
+        self.wait_for(name, "ended", "failed")
+        found = streams(f"{self.service.url}/v1/live/{name}/hls/0/index.m3u8")
+        self.assertGreater(int(found["video"]["nb_read_frames"]), 25)
 
 
 class FaultTests(LiveCase):

@@ -17,6 +17,7 @@ struct LiveRunner: Sendable {
     let state: String
     let stallTimeout: Double
     let memory: Int
+    let notice: ConfinementNotice
 
     /// How long a process may take to end its stream when it is stopped.
     static let grace = Duration.seconds(10)
@@ -66,6 +67,7 @@ struct LiveRunner: Sendable {
         command.limits.stallTimeout = .seconds(stallTimeout)
         if memory > 0 { command.limits.memory = UInt64(memory) }
         let result = try await host.run(command, onProgressLine: onProgress, onLogLine: onLogLine)
+        notice.tell(result.limitations)
         return CommandResult(
             exit: CommandExit(result, stallTimeout: stallTimeout, memory: memory),
             document: result.output,

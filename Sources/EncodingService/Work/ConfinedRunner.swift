@@ -23,8 +23,7 @@ struct ConfinedRunner: CommandRunning {
     let mostSessions: Int
     /// What inputs may have, as the command reads it.
     let inputLimits: String
-    let logger: Logger
-    private let hasToldLimitations = OnceFlag()
+    let notice: ConfinementNotice
 
     init(
         host: ProcessHost,
@@ -37,7 +36,7 @@ struct ConfinedRunner: CommandRunning {
         niceness: Int,
         mostSessions: Int,
         inputLimits: String,
-        logger: Logger
+        notice: ConfinementNotice
     ) {
         self.host = host
         self.program = program
@@ -49,7 +48,7 @@ struct ConfinedRunner: CommandRunning {
         self.niceness = niceness
         self.mostSessions = mostSessions
         self.inputLimits = inputLimits
-        self.logger = logger
+        self.notice = notice
     }
 
     /// The most that a command can print.
@@ -106,12 +105,7 @@ struct ConfinedRunner: CommandRunning {
             lines.append($0)
             onLogLine($0)
         }
-        if !result.limitations.isEmpty, hasToldLimitations.set() {
-            logger.warning(
-                "the kernel, or the container, does not confine workers completely",
-                metadata: ["missing": "\(result.limitations.joined(separator: "; "))"]
-            )
-        }
+        notice.tell(result.limitations)
         try Task.checkCancellation()
         return CommandResult(
             exit: CommandExit(result, stallTimeout: command.stallTimeout ?? stallTimeout, memory: memory),
@@ -158,16 +152,25 @@ extension CommandExit {
     }
 }
 
-/// Something that is told once.
-private final class OnceFlag: Sendable {
-    private let isSet = Mutex(false)
+/// Tells once what the confinement of processes lacks.
+final class ConfinementNotice: Sendable {
+    private let logger: Logger
+    private let isTold = Mutex(false)
 
-    /// Whether it was not set before.
-    func set() -> Bool {
-        isSet.withLock { isSet in
-            defer { isSet = true }
-            return !isSet
-        }
+    init(_ logger: Logger) { self.logger = logger }
+
+    /// - Parameter limitations: What it lacks; empty if it is complete.
+    func tell(_ limitations: [String]) {
+        guard !limitations.isEmpty,
+            !isTold.withLock({ isTold in
+                defer { isTold = true }
+                return isTold
+            })
+        else { return }
+        logger.warning(
+            "the kernel, or the container, does not confine workers completely",
+            metadata: ["missing": "\(limitations.joined(separator: "; "))"]
+        )
     }
 }
 
