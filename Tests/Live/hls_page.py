@@ -15,6 +15,12 @@ from pathlib import Path
 TITLE = re.compile(r"(\w+), ([-\d.]+|NaN) s behind, (\d+) stalls, (\d+) frames, (\d+) dropped, (\d+) jumps, (\d+) errors")
 
 
+def proportional(process):
+    """The proportional set size of a process in bytes: Linux's proc_pid_smaps(5)."""
+    text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
+    return int(re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)[1]) << 10
+
+
 class Page:
     """A browser that shows a page until it is closed."""
 
@@ -55,8 +61,20 @@ class Page:
         return {"state": match[1], "behind": behind,
                 **dict(zip(("stalls", "frames", "dropped", "jumps", "errors"), rest))}
 
-    def watch(self, seconds, limit=60):
-        """Waits until the page plays, then looks at it for a time. Returns all that it has told."""
+    def memory(self):
+        """The bytes of the processes that show pages, as their share of what they have together with others."""
+        total = 0
+        for status in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                group = int(status.read_text(encoding="utf-8").rpartition(")")[2].split()[2])
+                if group == self.process.pid and b"--type=renderer" in (status.parent / "cmdline").read_bytes():
+                    total += proportional(status.parent.name)
+            except (OSError, IndexError):
+                continue
+        return total
+
+    def watch(self, seconds, limit=60, look=None):
+        """Waits until the page plays, then looks at it for a time. Returns all that it has told, with what `look` adds."""
         end = time.monotonic() + limit
         while time.monotonic() < end:
             told = self.told()
@@ -69,7 +87,7 @@ class Page:
         while time.monotonic() < end:
             told = self.told()
             if told:
-                found.append(told)
+                found.append({**told, **(look() if look else {})})
             time.sleep(0.5)
         return found
 

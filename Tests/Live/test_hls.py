@@ -3,8 +3,10 @@
 
 Needs curl, ffmpeg, openssl, chromium and, for HTTP/2, the Python module h2 (python3-h2)."""
 
+import os
 import pathlib
 import re
+import signal
 import socket
 import statistics
 import subprocess
@@ -15,6 +17,7 @@ import unittest
 import urllib.error
 import urllib.request
 
+import delays
 import hls_client
 import hls_page
 import rig
@@ -28,26 +31,33 @@ class HLS(unittest.TestCase):
     def setUp(self):
         self.folder = rig.Folder(self)
 
-    def stream(self, address, *arguments):
-        return rig.Run(self, "stream", *LIVE, "--video", CHART, "--audio", "test", "--to", address, *arguments)
+    def stream(self, address, *arguments, **more):
+        run = rig.Run(self, "stream", *LIVE, "--video", CHART, "--audio", "test", "--to", address, *arguments, **more)
+        self.delays = delays.Delays(self, run.process.pid, os.getpid())
+        return run
 
     def live(self, run, count=30):
         return run.wait_for(lambda now: now["outputs"][0]["sentFrames"] >= count, f"{count} sent pictures")
 
     def judge(self, recorder, name):
         self.assertEqual(recorder.failures, [])
+        self.assertEqual(self.errors(recorder, name), [])
+
+    def errors(self, recorder, name):
+        """What is against the rules, without what the delays of a busy machine explain."""
         folder = self.folder / name
         recorder.store(folder)
         done = subprocess.run([sys.executable, str(JUDGE), str(folder)], capture_output=True, text=True, check=False)
         self.assertIn("playlists", done.stdout, done.stderr)
-        errors = [line for line in done.stdout.splitlines() if ": error: " in line and not self.is_only_late(line)]
-        self.assertEqual(errors, [])
+        return [line for line in done.stdout.splitlines() if ": error: " in line and not self.is_explained(line)]
 
-    @staticmethod
-    def is_only_late(line):
-        """Whether a part or a segment came a little late, as on a machine that is busy with other things."""
-        match = re.search(r"rule 6\.2\.1[gh]: .* none for ([0-9.]+) s", line)
-        return match is not None and float(match[1]) < 8
+    def is_explained(self, line):
+        """Whether a part or a segment came as late as the command and the client have waited for a processor."""
+        match = re.search(r"rule 6\.2\.1[gh]: .* none for ([0-9.]+) s until ([0-9.]+), allowed ([0-9.]+) s", line)
+        if match is None:
+            return False
+        late, end, allowed = map(float, match.groups())
+        return late - allowed <= self.delays.between(end - late, end)
 
     def serve(self, scheme="http", options="part=1"):
         """Starts a server, and returns its run and its URL."""
@@ -110,6 +120,21 @@ class FromAServer(HLS):
         run.end()
         self.judge(recorder, "recording")
         self.assertGreater(len(recorder.media), 100)
+
+    def test_a_late_part_is_an_error(self):
+        run, url = self.serve(options="segment=4&part=0.5")
+        recorder = hls_client.Recorder(url, hls_client.Plain, tells_protocol=False)
+        following = threading.Thread(target=recorder.follow, args=(20,))
+        following.start()
+        rig.wait_until(lambda: len(recorder.media) > 10, "some media")
+        # A command that is stopped does not wait for a processor.
+        run.send(signal.SIGSTOP)
+        time.sleep(8)
+        run.send(signal.SIGCONT)
+        following.join(rig.PATIENCE)
+        run.end()
+        self.assertEqual(recorder.failures, [])
+        self.assertTrue(any("6.2.1h" in line for line in self.errors(recorder, "recording")))
 
     def test_the_end_reaches_players(self):
         run, url = self.serve()
@@ -193,18 +218,42 @@ class FromAServer(HLS):
         self.judge(recorder, "recording")
 
     def test_the_page_plays_without_a_stall(self):
+        seconds = int(os.environ.get("VATOOLBOX_PAGE_SECONDS", "120"))
         run, url = self.serve(options="segment=4&part=1")
         page = hls_page.Page(url)
         self.addCleanup(page.close)
-        found = page.watch(120)
+        found = page.watch(seconds, look=lambda: {"page": page.memory(),
+                                                  "server": hls_page.proportional(run.process.pid)})
         run.end()
         last = found[-1]
-        behind = [one["behind"] for one in found]
-        print(f"\n{last}; behind: {min(behind):.2f} to {max(behind):.2f} s, median {statistics.median(behind):.2f} s")
+        behind = sorted(one["behind"] for one in found)
+        early, late = found[len(found) // 5:len(found) // 4], found[-len(found) // 20:]
+        memory = {name: [statistics.median(one[name] for one in some) / 1e6 for some in (early, late)]
+                  for name in ("page", "server")}
+        steps = [after["behind"] - before["behind"] for before, after in zip(found, found[1:])]
+        print(f"\n{last}; behind: {behind[0]:.2f} to {behind[-1]:.2f} s, median {statistics.median(behind):.2f} s, "
+              f"95 % within {behind[len(behind) * 95 // 100]:.2f} s, largest pause {max(steps):.2f} s; memory in MB after a quarter and at the end: "
+              + ", ".join(f"{name} {before:.0f}, {after:.0f}" for name, (before, after) in memory.items()))
         self.assertEqual((last["stalls"], last["jumps"], last["errors"]), (0, 0, 0))
-        self.assertGreater(last["frames"], 110 * 30)
+        self.assertGreater(last["frames"], (seconds - 10) * 30 * 0.95)
         # Three parts behind the end, a part that is not complete, and a second for encoding.
         self.assertLess(statistics.median(behind), 5)
+        if os.environ.get("VATOOLBOX_STRICT"):
+            self.assertLess(max(steps), 0.5)
+            self.assertLess(behind[len(behind) * 95 // 100], 4)
+        for before, after in memory.values():
+            self.assertLess(after, before * 1.25 + 50)
+
+    def test_the_page_starts_without_a_stall(self):
+        # At every age of a stream: one that has just begun has less than the hold-back.
+        run, url = self.serve(options="segment=4&part=1")
+        for _ in range(int(os.environ.get("VATOOLBOX_PAGE_STARTS", "5"))):
+            page = hls_page.Page(url)
+            self.addCleanup(page.close)
+            found = page.watch(5)
+            page.close()
+            self.assertEqual((found[-1]["stalls"], found[-1]["jumps"], found[-1]["errors"]), (0, 0, 0))
+        run.end()
 
     def test_a_port_in_use_is_told(self):
         with socket.socket() as one:

@@ -83,12 +83,17 @@ def late(series, edge, limit):
             return
 
 
+def lateness(entry, time, limit):
+    return f"{entry.url}: none for {float(time):.2f} s until {float(entry.time):.2f}, allowed {float(limit):.2f} s"
+
+
 @rule("6.2.1g", MUST, "A segment is added within 1.5 target durations", "responses that lack one, or waited for it")
 def pace(recording):
     for series in recording.series.values():
         target = series[0].playlist.target or 0
-        for entry, time in late(series, lambda entry: entry.playlist.last, target * Fraction(3, 2) + SLACK):
-            yield f"{entry.url}: none for {float(time):.2f} s"
+        limit = target * Fraction(3, 2) + SLACK
+        for entry, time in late(series, lambda entry: entry.playlist.last, limit):
+            yield lateness(entry, time, limit)
 
 
 @rule("6.2.1h", MUST, "A part is added within a part target", "responses that lack one, or waited for it")
@@ -97,7 +102,7 @@ def part_pace(recording):
         target = series[0].playlist.part_target
         if target:
             for entry, time in late(series, lambda entry: entry.edge, target + SLACK):
-                yield f"{entry.url}: none for {float(time):.2f} s"
+                yield lateness(entry, time, target + SLACK)
 
 
 @rule("6.2.1i", MUST, "Dates are those of the media, with overlaps below a second", "each date and that of the next "
