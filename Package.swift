@@ -256,13 +256,14 @@ let package = Package(
         .target(
             name: "LiveHLS",
             dependencies: [
-                "AudioCoding", "CZlib", "MediaIO", "MediaTypes", "Streaming", "StreamingPlaylists", logging,
+                "AudioCoding", "CZlib", "MediaIO", "MediaTypes", "Streaming", "StreamingPlaylists", httpClient, logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdHTTP2", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

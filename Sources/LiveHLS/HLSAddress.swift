@@ -2,18 +2,19 @@
 
 public import MediaTypes
 
-/// Where a live stream of HTTP Live Streaming goes: a folder, or players that connect to this program.
+/// Where a live stream of HTTP Live Streaming goes: a folder, another server, or players that connect to this program.
 ///
-/// `hls:FOLDER` writes playlists and segments into a folder, which any web server can deliver. `hls:http://host:port/`
-/// and `hls:https://host:port/?cert=FILE&key=FILE` listen on an address of this machine and deliver low-latency HLS.
+/// `hls:FOLDER` writes playlists and segments into a folder, which any web server can deliver.
+/// `hls:put:https://host/path/` sends them to a server by HTTP PUT. `hls:http://host:port/` and
+/// `hls:https://host:port/?cert=FILE&key=FILE` listen on an address of this machine and deliver low-latency HLS.
 /// Parameters follow a question mark and are separated by `&`:
 ///
 /// - `segment`: The target duration of a segment in seconds, 1...30. By default 4. Key frames must not be further
 ///   apart.
-/// - `part`: The target duration of a part in seconds, 0.2...2, or `none`. By default 1 for a server, and `none` for a
-///   folder, because a plain web server cannot hold requests until a part exists.
+/// - `part`: The target duration of a part in seconds, 0.2...2, or `none`. By default 1 for a server of this program,
+///   else `none`, because a plain web server cannot hold requests until a part exists.
 /// - `window`: How many of the newest seconds are listed, 6 segments to 86400. By default 60 or 6 segments.
-/// - `dvr`: How many seconds viewers can go back, at least as `window`; `all` keeps everything, in a folder only.
+/// - `dvr`: How many seconds viewers can go back, at least as `window`; `all` keeps everything, but not in this program.
 /// - `cert`, `key`: The files of the certificate chain and of its private key, PEM, for `https`.
 /// - `overwrite`: Whether the stream that is in the folder may be replaced, 1 or 0. By default 0.
 public struct HLSAddress: Sendable, Hashable, CustomStringConvertible {
@@ -21,6 +22,8 @@ public struct HLSAddress: Sendable, Hashable, CustomStringConvertible {
     public enum Place: Sendable, Hashable {
         /// A folder of this machine.
         case folder(String, replacesOlder: Bool)
+        /// Another server, to which files are sent by HTTP PUT.
+        case upload(HLSUploadAddress)
         /// A server in this program.
         case server(host: String, port: UInt16, tls: TLS?)
     }
@@ -39,23 +42,33 @@ public struct HLSAddress: Sendable, Hashable, CustomStringConvertible {
     public let options: HLSOptions
 
     private static let names = ["segment", "part", "window", "dvr", "cert", "key", "overwrite"]
-    private static let form = "hls:FOLDER, hls:http://host:port/, hls:https://host:port/?cert=FILE&key=FILE"
+    private static let form =
+        "hls:FOLDER, hls:put:https://host/path/, hls:http://host:port/, hls:https://host:port/?cert=FILE&key=FILE"
 
     /// Whether a text is meant to be such an address.
     public static func isOne(_ text: String) -> Bool { text.prefix(4).lowercased() == "hls:" }
 
     /// Reads an address.
     ///
+    /// - Parameters:
+    ///   - text: The address.
+    ///   - authorization: The value of the header `Authorization` for a server that gets the files, which should not be
+    ///     on a command line.
     /// - Throws: `invalidArgument` with what is wrong, and what is allowed.
-    public init(_ text: String) throws(MediaError) {
+    public init(_ text: String, authorization: String? = nil) throws(MediaError) {
         guard Self.isOne(text) else {
             throw MediaError(.invalidArgument, "the address has another scheme", given: text, allowed: Self.form)
         }
         let sections = text.dropFirst(4).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let parameters = try Self.parameters(sections.count > 1 ? sections[1] : "")
         let target = sections.first ?? ""
-        let isServer = target.contains("://")
-        if isServer {
+        let isUpload = HLSUploadAddress.isOne(target)
+        let isServer = target.contains("://") && !isUpload
+        if isUpload {
+            let message = "a server that gets files has no such parameter"
+            try Self.refuse(["cert", "key", "overwrite"], of: parameters, message)
+            place = .upload(try HLSUploadAddress(target, authorization: authorization))
+        } else if isServer {
             place = try Self.server(target, parameters)
         } else {
             guard !target.isEmpty, !target.hasPrefix("//"), !target.contains("\0") else {
@@ -150,6 +163,7 @@ public struct HLSAddress: Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch place {
         case .folder(let path, _): return "hls:\(path)"
+        case .upload(let address): return "hls:\(address)"
         case .server(let host, let port, let tls):
             let name = host.contains(":") ? "[\(host)]" : host
             return "hls:\(tls == nil ? "http" : "https")://\(name):\(port)/"

@@ -5,35 +5,44 @@ internal import Streaming
 
 /// A connection of a live output to a presentation: what is sent becomes parts and segments. Nobody can hold it up.
 final class HLSConnection: LiveConnection {
-    private(set) var measurements = LinkMeasurements()
-
     private let presentation: LivePresentation
     private let stop: StopSignal
-    private let atEnd: (StopSignal) -> Void
+    private let place: any HLSPlace
+    private var sentBytes: Int64 = 0
 
     /// Begins or continues the presentation.
     ///
-    /// - Parameters:
-    ///   - atEnd: Called when the playlists have ended, to wait for players that want the end.
+    /// - Parameter place: Where the presentation is, which is ready.
     /// - Throws: As ``LivePackager/begin(_:at:)``.
     init(
         to presentation: LivePresentation,
+        at place: any HLSPlace,
         tracks: LiveTracks,
-        stop: StopSignal,
-        atEnd: @escaping (StopSignal) -> Void
+        stop: StopSignal
     ) throws(MediaError) {
-        (self.presentation, self.stop, self.atEnd) = (presentation, stop, atEnd)
+        (self.presentation, self.stop, self.place) = (presentation, stop, place)
         try presentation.begin(tracks)
+    }
+
+    deinit { place.disconnect() }
+
+    /// What the place measures, or that everything is there at once.
+    var measurements: LinkMeasurements {
+        if let measured = place.measurements { return measured }
+        var link = LinkMeasurements()
+        link.sentBytes = sentBytes
+        return link
     }
 
     func send(_ unit: LiveUnit) throws(MediaError) {
         guard !stop.isStopped else { throw StopSignal.stopped }
+        try place.check()
         try presentation.add(unit)
-        measurements.sentBytes += Int64(unit.byteCount)
+        sentBytes += Int64(unit.byteCount)
     }
 
     func finish() throws(MediaError) {
         try presentation.finish()
-        atEnd(stop)
+        try place.finish(stop)
     }
 }

@@ -13,23 +13,27 @@ package final class HLSDestination: Sendable {
     package let address: HLSAddress
 
     private let options: HLSOptions
+    private let authorities: String?
     private let logger: Logger
     private let opened = Mutex<Opened?>(nil)
 
     private struct Opened {
         var presentation: LivePresentation
-        var origin: HLSOrigin?
+        var place: any HLSPlace
     }
 
     /// Makes a destination that has not begun.
     ///
     /// - Parameters:
     ///   - keyFrameInterval: The largest distance of key frames that the encoder keeps, if it keeps one.
+    ///   - authorities: A file in PEM with the certificates of the authorities to trust, if files are sent to a server;
+    ///     `nil` for those of the system.
     ///   - logger: The log of the server.
     /// - Throws: `invalidArgument` if key frames are further apart than segments may be long.
     package init(
         _ address: HLSAddress,
         keyFrameInterval: MediaTime? = nil,
+        authorities: String? = nil,
         logger: Logger = Logger(label: "vatoolbox.hls")
     ) throws(MediaError) {
         self.address = address
@@ -38,56 +42,64 @@ package final class HLSDestination: Sendable {
         try options.validate()
         var logger = logger
         logger.logLevel = max(logger.logLevel, .warning)
-        (self.options, self.logger) = (options, logger)
+        (self.options, self.authorities, self.logger) = (options, authorities, logger)
     }
 
-    deinit { opened.withLock { $0?.origin }?.stop() }
+    deinit { opened.withLock { $0?.place }?.stop() }
 
     /// The names of the codecs of audio that it carries, as FFmpeg has them.
     package static let audioCodecs = ["aac", "ac3", "eac3", "mp3", "flac", "alac"]
 
     /// The port on which the server listens; `nil` without one, or before the first connection.
-    package var port: Int? { opened.withLock { $0?.origin?.port } }
+    package var port: Int? { opened.withLock { ($0?.place as? HLSOrigin)?.port } }
 
     /// Makes the output that sends to this destination.
     package func makeOutput(_ options: LiveOutput.Options = .init()) throws(MediaError) -> LiveOutput {
         var options = options
         // Playlists continue over connections.
         options.restartsTimes = false
+        let age = options.queue.age
         return try LiveOutput(address: address.description, options: options) {
             [self] (tracks, limits, stop) throws(MediaError) in
-            try connect(tracks, limits, stop)
+            try connect(tracks, limits, stop, largestAge: age)
         }
     }
 
     /// Begins or continues the stream.
     ///
+    /// - Parameter largestAge: How many seconds files may wait for a server, at least three target durations.
     /// - Throws: `unavailable` if the server cannot listen; `invalidArgument` for a folder that has another stream, or
-    ///   files of TLS that cannot be used; `inputOutput`; as ``LivePackager/begin(_:at:)``.
+    ///   files of TLS that cannot be used; `inputOutput`; as ``LivePackager/begin(_:at:)``, and if files are sent to a
+    ///   server, as ``UploadStore/connect(_:_:)``.
     package func connect(
         _ tracks: LiveTracks,
         _ limits: ConnectionLimits,
-        _ stop: StopSignal
+        _ stop: StopSignal,
+        largestAge: Double = 0
     ) throws(MediaError) -> any LiveConnection {
-        let opened = try open(limits)
-        return try HLSConnection(to: opened.presentation, tracks: tracks, stop: stop) { stop in
-            opened.origin?.linger(stop)
-        }
+        let opened = try open(limits, largestAge)
+        try opened.place.connect(limits, stop)
+        return try HLSConnection(to: opened.presentation, at: opened.place, tracks: tracks, stop: stop)
     }
 
-    private func open(_ limits: ConnectionLimits) throws(MediaError) -> Opened {
+    private func open(_ limits: ConnectionLimits, _ largestAge: Double) throws(MediaError) -> Opened {
         if let known = opened.withLock({ $0 }) { return known }
         let made: Opened
         switch address.place {
         case .folder(let path, let replacesOlder):
             let store = try FolderStore(path: path, replacesOlder: replacesOlder)
-            made = Opened(presentation: try LivePresentation(options, store: store), origin: nil)
+            made = Opened(presentation: try LivePresentation(options, store: store), place: store)
+        case .upload(let target):
+            let client = try UploadClient(target, authorities: authorities, silence: limits.silence)
+            let age = max(largestAge, 3 * options.target.seconds)
+            let store = UploadStore(client, target: options.target.seconds, largestAge: age, logger: logger)
+            made = Opened(presentation: try LivePresentation(options, store: store), place: store)
         case .server(let host, let port, let tls):
             let store = MemoryStore()
             let presentation = try LivePresentation(options, store: store)
             let origin = HLSOrigin(store, host: host, port: port, tls: tls, logger: logger)
             try origin.start(within: limits.connecting)
-            made = Opened(presentation: presentation, origin: origin)
+            made = Opened(presentation: presentation, place: origin)
         }
         opened.withLock { $0 = made }
         return made

@@ -54,7 +54,7 @@ public struct HLSOptions: Sendable, Hashable {
                     .invalidArgument,
                     "a server does not keep everything, because it is in memory",
                     given: "dvr=all",
-                    allowed: "dvr up to \(Int(most)) s, or a folder"
+                    allowed: "dvr up to \(Int(most)) s, or a folder or another server"
                 )
             }
             window = nil

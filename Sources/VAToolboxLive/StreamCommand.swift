@@ -26,7 +26,7 @@ struct StreamCommand: ParsableCommand, Sendable {
             by itself. The bitrate follows the slowest link. The latency of srt:// is in milliseconds.
 
             Secrets need not be on the command line: VATOOLBOX_STREAM_KEY is added to the paths of RTMP, VATOOLBOX_PASSPHRASE
-            and VATOOLBOX_STREAM_ID are those of SRT.
+            and VATOOLBOX_STREAM_ID are those of SRT, VATOOLBOX_AUTHORIZATION is the header of hls:put:.
 
             Keys: q ends, 1 to 9 switch to another --video. Ctrl-C and SIGTERM end.
 
@@ -60,8 +60,8 @@ struct StreamOutputArguments: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "A receiver: rtmp://, rtmps://, srt://, udp:// or rtp://; HLS: hls:FOLDER, hls:http://HOST:PORT/ or "
-                + "hls:https://HOST:PORT/?cert=FILE&key=FILE. Repeat it for several receivers.",
+            "A receiver: rtmp://, rtmps://, srt://, udp:// or rtp://; HLS: hls:FOLDER, hls:put:https://HOST/PATH/, "
+                + "hls:http://HOST:PORT/ or hls:https://HOST:PORT/?cert=FILE&key=FILE. Repeat it for several receivers.",
             valueName: "url"
         )
     )
@@ -117,7 +117,7 @@ struct StreamOutputArguments: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "rtmps: trust the authorities of this file in PEM instead of those of the system.",
+            "rtmps, hls:put:https: trust the authorities of this file in PEM instead of those of the system.",
             valueName: "path"
         ),
         completion: .file()
@@ -191,10 +191,17 @@ struct StreamOutputArguments: ParsableArguments, Sendable {
             passphrase: Environment.take("VATOOLBOX_PASSPHRASE"),
             streamID: Environment.take("VATOOLBOX_STREAM_ID")
         )
+        let authorization = Environment.take("VATOOLBOX_AUTHORIZATION")
         var receivers = Receivers()
         for text in to {
             if HLSAddress.isOne(text) {
-                receivers.hls.append(try HLSDestination(HLSAddress(text), keyFrameInterval: keyFrameInterval))
+                receivers.hls.append(
+                    try HLSDestination(
+                        HLSAddress(text, authorization: authorization),
+                        keyFrameInterval: keyFrameInterval,
+                        authorities: caFile
+                    )
+                )
             } else {
                 var destination = try LiveDestination(text, secrets: secrets)
                 destination.authorities = caFile

@@ -113,6 +113,8 @@ class Listed:
 
     def __init__(self, text):
         self.is_ended = "#EXT-X-ENDLIST" in text
+        self.blocks = "CAN-BLOCK-RELOAD=YES" in text
+        self.target = int(re.search(r"#EXT-X-TARGETDURATION:(\d+)", text)[1])
         first = int(re.search(r"#EXT-X-MEDIA-SEQUENCE:(\d+)", text)[1])
         skip = re.search(r"SKIPPED-SEGMENTS=(\d+)", text)
         lines = text.splitlines()
@@ -130,6 +132,7 @@ class Recorder:
 
     def __init__(self, url, kind=Plain, skips=True, tells_protocol=True):
         self.url, self.kind, self.skips, self.tells_protocol = url, kind, skips, tells_protocol
+        self.base = urllib.parse.urlsplit(url).path or "/"
         self.entries, self.bodies, self.failures = [], {}, []
         self.lock = threading.Lock()
         self.media = {}  # the bytes of parts, segments and initialization sections by path
@@ -154,14 +157,15 @@ class Recorder:
         connection = self.kind(self.url)
         end = time.monotonic() + limit
         while True:
-            answer = self.get(connection, "/index.m3u8")
+            answer = self.get(connection, self.base + "index.m3u8")
             if answer.status == 200 or time.monotonic() > end:
                 break
+            time.sleep(0.1)
         connection.close()
         text = answer.text
         found = re.findall(r'URI="([^"]*\.m3u8)"', text)
         found += [line for line in text.splitlines() if line and not line.startswith("#")]
-        return ["/" + path for path in dict.fromkeys(found)]
+        return [self.base + path for path in dict.fromkeys(found)]
 
     def follow(self, seconds):
         """Follows all media playlists, each on threads of its own, until they end or for a time."""
@@ -190,14 +194,16 @@ class Recorder:
                     seen.add(name)
                     if base + name not in self.media:
                         self.get(media, base + name)
-            query = f"?_HLS_msn={listed.last + 1}"
+            query = f"?_HLS_msn={listed.last + 1}" if listed.blocks else ""
+            if not listed.blocks:
+                time.sleep(listed.target / 2)
             if listed.hint:
                 seen.add(listed.hint)
                 hints = threading.Thread(target=self.guarded, args=(self.get_hint, base + listed.hint))
                 hints.start()
                 query += f"&_HLS_part={listed.open_parts}"
             count += 1
-            if self.skips and count % 3 == 0:
+            if self.skips and listed.blocks and count % 3 == 0:
                 query += "&_HLS_skip=YES"
             answer = self.get(connection, path + query)
             if answer.status != 200:

@@ -30,6 +30,45 @@ struct HLSAddressTests {
         #expect(secure.options.part == nil)
     }
 
+    @Test func anotherServer() throws {
+        let address = try HLSAddress("hls:put:https://joe:se%20cret@host:8443/live/x?segment=2&dvr=all")
+        guard case .upload(let target) = address.place else { throw MediaError(.invalidState, "another place") }
+        #expect(target.url == "https://host:8443/live/x/")
+        #expect(target.credentials == .basic(user: "joe", password: "se cret"))
+        #expect(address.description == "hls:put:https://host:8443/live/x/")
+        #expect(address.options.part == nil && address.options.window == nil)
+        for text in ["\(address)", "\(target)", String(reflecting: target), "\(address.place)"] {
+            #expect(!text.contains("cret"), "\(text)")
+        }
+        let plain = try HLSAddress("HLS:PUT:http://[::1]", authorization: "Bearer abc")
+        guard case .upload(let other) = plain.place else { throw MediaError(.invalidState, "another place") }
+        #expect(other.url == "http://[::1]/")
+        #expect(other.credentials == .header("Bearer abc"))
+        #expect(!String(reflecting: other).contains("abc"))
+        #expect(try HLSAddress("hls:put:http://host/a%2Fb/").description == "hls:put:http://host/a%2Fb/")
+    }
+
+    @Test(arguments: [
+        "hls:put:", "hls:put:host/live", "hls:put:ftp://host/", "hls:put:http:///live", "hls:put:http://host:0/",
+        "hls:put:http://host/a b", "hls:put:http://host/%zz", "hls:put:http://host/#a", "hls:put:http://:secret@host/",
+        "hls:put:http://host/?cert=a", "hls:put:http://host/?overwrite=1", "hls:put:http://host/?part=9",
+        "hls:put:http://joe:secret@host:99999/", "hls:put:http://joe:secret@ho[st/", "hls:put:http://joe:secret@/",
+    ])
+    func noOtherServer(text: String) {
+        #expect {
+            _ = try HLSAddress(text)
+        } throws: { error in
+            let error = error as? MediaError
+            return error?.code == .invalidArgument && error?.description.contains("secret") == false
+        }
+    }
+
+    @Test(arguments: ["", "a\nb", "Bearer \u{e9}"])
+    func noAuthorization(value: String) {
+        #expect(throws: MediaError.self) { try HLSAddress("hls:put:http://host/", authorization: value) }
+        #expect(throws: MediaError.self) { try HLSAddress("hls:put:http://joe@host/", authorization: "Bearer a") }
+    }
+
     @Test(arguments: [
         ("rtmp://host/app", "hls:FOLDER"), ("hls:", "hls:FOLDER"), ("hls:?segment=4", "hls:FOLDER"),
         ("hls://host:80/", "hls:FOLDER"), ("hls:ftp://host:80/", "hls:http://"),

@@ -19,7 +19,7 @@ internal import Synchronization
 ///
 /// Players are limited: the number of connections and of requests that wait, how long a connection may be idle, and how
 /// long a response may make no progress. None of them is ever waited for by the stream.
-final class HLSOrigin: Sendable {
+final class HLSOrigin: HLSPlace {
     private let store: MemoryStore
     private let host: String
     private let wantedPort: UInt16
@@ -88,7 +88,7 @@ final class HLSOrigin: Sendable {
     }
 
     /// Lets players have the end of the stream: waits while they ask for it, at most two seconds.
-    func linger(_ stop: StopSignal) {
+    func finish(_ stop: StopSignal) {
         guard store.requestCount > 0 else { return }
         var (count, rest) = (store.requestCount, 4)
         while rest > 0, (try? stop.wait(for: [], until: 500)) != nil {

@@ -132,6 +132,10 @@ struct Rendition {
 
     private func path(_ name: String) -> String { "\(folder)/\(name)" }
     private func partName(_ number: Int) -> String { "\(token)-part-\(number).m4s" }
+    private func initializationName(_ number: Int) -> String { "\(token)-init-\(number).mp4" }
+
+    /// Whether a file is an initialization section, without which no segment can be played.
+    static func isInitialization(_ path: String) -> Bool { path.hasSuffix(".mp4") }
 
     private mutating func closePart(
         at end: MediaTime,
@@ -183,7 +187,7 @@ struct Rendition {
         if start.hasNewMuxer {
             // The first part has samples: a muxer begins with one.
             guard hasMedia, let bytes = muxer?.initialization else { return }
-            let name = "\(token)-init-\(initializations + 1).mp4"
+            let name = initializationName(initializations + 1)
             try store.write(path(name), [ByteBuffer(bytes: bytes)])
             initializations += 1
             initialization = PlaylistResource(path: name)

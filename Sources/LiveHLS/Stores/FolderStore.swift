@@ -18,8 +18,7 @@ final class FolderStore: LiveStore {
 
     private struct Known {
         var folders: Set<String> = []
-        /// The playlists as they were written, by their paths.
-        var texts: [String: String] = [:]
+        var texts = PublishedTexts()
     }
 
     /// Uses or creates a folder.
@@ -64,26 +63,19 @@ final class FolderStore: LiveStore {
         try put(content, at: "\(path)/\(name)")
     }
 
-    /// How many segments the video has before it is announced without the sound that should be there.
-    private static let patience = 2
-
     func publish(_ state: PresentationState) throws(MediaError) {
-        for index in state.entries.indices where !state.entries[index].isEmpty {
-            try publish(state.entries[index].path, state.text(index))
-        }
-        let isWhole = !state.entries.contains(where: \.isEmpty)
-        guard isWhole || state.entries.contains(where: { $0.playlist.segmentCount >= Self.patience }) else { return }
-        try publish(PresentationState.multivariantPath, state.multivariant)
+        let texts = known.withLock { $0.texts }
+        for text in texts.mediaPlaylists(of: state) { try publish(text) }
+        if let text = texts.multivariantPlaylist(of: state) { try publish(text) }
     }
 
     func remove(_ names: [String]) {
         for name in names { unlink("\(path)/\(name)") }
     }
 
-    private func publish(_ name: String, _ text: String) throws(MediaError) {
-        guard known.withLock({ $0.texts[name] }) != text else { return }
-        try put([ByteBuffer(string: text)], at: "\(path)/\(name)")
-        known.withLock { $0.texts[name] = text }
+    private func publish(_ text: PublishedTexts.Text) throws(MediaError) {
+        try put([ByteBuffer(string: text.content)], at: "\(path)/\(text.path)")
+        known.withLock { $0.texts.note(text) }
     }
 
     // MARK: Files

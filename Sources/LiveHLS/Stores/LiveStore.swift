@@ -4,7 +4,7 @@ internal import MediaTypes
 internal import NIOCore
 internal import StreamingPlaylists
 
-/// Where the files of a presentation are kept: in memory or in a folder.
+/// Where the files of a presentation are kept: in memory, in a folder, or on another server.
 protocol LiveStore: AnyObject, Sendable {
     /// Whether requests are answered when the playlist has what they ask for.
     var holdsRequests: Bool { get }
@@ -49,4 +49,52 @@ struct PresentationState: Sendable {
         }
         return playlist.text(reports: reports, skipping: skipping)
     }
+}
+
+extension PresentationState {
+    /// The state at a place that some files have never reached.
+    ///
+    /// - Parameter paths: The paths of the files, with their folders.
+    func withoutFiles(_ paths: Set<String>) -> PresentationState {
+        guard !paths.isEmpty else { return self }
+        var result = self
+        for index in entries.indices {
+            let prefix = "\(entries[index].folder)/"
+            let names = paths.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+            if !names.isEmpty { result.entries[index].playlist = entries[index].playlist.withoutFiles(Set(names)) }
+        }
+        return result
+    }
+}
+
+/// The texts of playlists that a place without a server of our own has, and what it needs to have those of a state.
+struct PublishedTexts: Sendable {
+    /// A playlist as text.
+    struct Text: Sendable, Hashable {
+        var path: String
+        var content: String
+    }
+
+    private var texts: [String: String] = [:]
+
+    /// How many segments the video has before it is announced without the sound that should be there.
+    private static let patience = 2
+
+    /// The media playlists that are new or have changed.
+    func mediaPlaylists(of state: PresentationState) -> [Text] {
+        state.entries.indices.filter { !state.entries[$0].isEmpty }
+            .map { Text(path: state.entries[$0].path, content: state.text($0)) }
+            .filter { texts[$0.path] != $0.content }
+    }
+
+    /// The multivariant playlist, once there is what it names; `nil` if it has not changed.
+    func multivariantPlaylist(of state: PresentationState) -> Text? {
+        let isWhole = !state.entries.contains(where: \.isEmpty)
+        let isLate = state.entries.contains { $0.playlist.segmentCount >= Self.patience }
+        guard isWhole || isLate, texts[PresentationState.multivariantPath] != state.multivariant else { return nil }
+        return Text(path: PresentationState.multivariantPath, content: state.multivariant)
+    }
+
+    /// Notes that the place has a text.
+    mutating func note(_ text: Text) { texts[text.path] = text.content }
 }

@@ -52,6 +52,9 @@ public struct LinkMeasurements: Sendable, Hashable {
     public var retransmitted: Int64 = 0
     /// The number of packets that were dropped because they were too late.
     public var droppedPackets: Int64 = 0
+    /// How many seconds what was passed to the connection has waited longer than it may, if the connection has a queue of
+    /// its own.
+    public var lateBy = 0.0
     /// The rate at which the network could take data, in bit/s, as the protocol estimates it; `nil` if it does not.
     public var estimatedRate: Double?
 

@@ -355,7 +355,7 @@ extension LiveOutput.State {
 
     /// How long the oldest unit has been waiting, with the one that is being sent.
     fileprivate func queueAge(_ now: Double) -> Double {
-        max(queue.age(at: now), sending.map { now - $0.arrival } ?? 0)
+        max(queue.age(at: now), sending.map { now - $0.arrival } ?? 0, status.link?.lateBy ?? 0)
     }
 
     fileprivate mutating func forgetConnection() {

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import MediaTypes
+package import MediaTypes
 
 /// The text `host[:port]` of a URL. RFC 3986, 3.2.
-struct HostAndPort: Sendable, Hashable {
+package struct HostAndPort: Sendable, Hashable {
     /// A name, an IPv4 address, or an IPv6 address without brackets; empty if there is none.
-    let host: String
+    package let host: String
     /// The port, 1...65535.
-    let port: UInt16?
+    package let port: UInt16?
 
+    /// Parses the text.
+    ///
     /// - Parameter isSecret: Whether errors must not show the text, because it may be a part of a secret.
     /// - Throws: `invalidArgument`.
-    init(_ text: Substring, isSecret: Bool = false) throws(MediaError) {
+    package init(_ text: Substring, isSecret: Bool = false) throws(MediaError) {
         let colon = text.last == "]" ? nil : text.lastIndex(of: ":")
         port = try colon.map { colon throws(MediaError) in try Self.port(text[text.index(after: colon)...], isSecret) }
         host = try Self.host(text[..<(colon ?? text.endIndex)], isSecret)
     }
 
     /// Returns a host as URLs have it: IPv6 addresses in brackets.
-    static func text(of host: String) -> String { host.contains(":") ? "[\(host)]" : host }
+    package static func text(of host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
     private static func port(_ digits: Substring, _ isSecret: Bool) throws(MediaError) -> UInt16 {
         let isNumber = !digits.isEmpty && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// `%` and two hexadecimal digits in place of a byte. RFC 3986, 2.1.
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Returns the text without encoding; `nil` if it is no UTF-8, or has a `%` without two digits.
     ///
     /// - Parameter keepsOthers: Whether a `%` without two digits stands for itself instead.
-    static func decoded(_ text: Substring, keepsOthers: Bool = false) -> String? {
+    package static func decoded(_ text: Substring, keepsOthers: Bool = false) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {

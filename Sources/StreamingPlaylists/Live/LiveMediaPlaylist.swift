@@ -59,6 +59,15 @@ public struct LiveMediaPlaylist: Sendable, Hashable {
         mutating func keepText() {
             text = LiveMediaPlaylist.lines(self, hasMap: hasOwnMap).joined(separator: "\n")
         }
+
+        mutating func leaveOut(_ paths: Set<String>) {
+            for index in parts.indices where paths.contains(parts[index].resource.path) {
+                parts[index].isMissing = true
+            }
+            guard paths.contains(path) else { return }
+            isMissing = true
+            if text != nil { keepText() }
+        }
     }
 
     /// Makes a playlist without segments.
@@ -224,6 +233,16 @@ extension LiveMediaPlaylist {
         try checkIsOpen()
         try check(hint)
         self.hint = hint
+    }
+
+    /// Returns the playlist for a place that some files have never reached: it says that they are missing (`EXT-X-GAP`).
+    ///
+    /// - Parameter paths: The paths of segments and parts, relative to the playlist.
+    public func withoutFiles(_ paths: Set<String>) -> LiveMediaPlaylist {
+        var result = self
+        for index in segments.indices { result.segments[index].leaveOut(paths) }
+        result.open?.leaveOut(paths)
+        return result
     }
 
     /// Ends the playlist (`EXT-X-ENDLIST`). Its segments stay listed.

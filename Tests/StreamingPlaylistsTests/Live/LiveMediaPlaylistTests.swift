@@ -64,6 +64,24 @@ import Testing
         #expect(playlist.text(skipping: .segments) == playlist.text())
     }
 
+    @Test func filesThatHaveNotArrived() throws {
+        var playlist = try playlist()
+        for segment in 0..<5 {
+            try append(segment * 4..<segment * 4 + 4, to: &playlist)
+            try playlist.completeSegment(path: "s\(segment).m4s", at: seconds(Int64(segment * 2)))
+        }
+        try append(20..<22, to: &playlist)
+        let before = playlist.text()
+        #expect(playlist.withoutFiles(["x.m4s"]).text() == before)
+        // One whose lines are kept, one with parts, and a part of the open segment.
+        let text = playlist.withoutFiles(["s0.m4s", "s4.m4s", "p21.m4s"]).text()
+        #expect(playlist.text() == before)
+        let expected = before.replacing("#EXTINF:2.000,\ns0.m4s", with: "#EXT-X-GAP\n#EXTINF:2.000,\ns0.m4s")
+            .replacing("#EXTINF:2.000,\ns4.m4s", with: "#EXT-X-GAP\n#EXTINF:2.000,\ns4.m4s")
+            .replacing("URI=\"p21.m4s\"", with: "URI=\"p21.m4s\",GAP=YES")
+        #expect(text == expected && text != before)
+    }
+
     @Test func oneWindowLater() throws {
         var playlist = try playlist()
         for segment in 0..<9 {
