@@ -339,8 +339,8 @@ class CommandTests(LiveCase):
         started = self.vatoolbox("start", "-", "--json", input=json.dumps(request))
         name = json.loads(started.stdout)["id"]
         self.assertNotIn("a-key", started.stdout)
-        self.assertIn(name, self.vatoolbox("list", "--state", self.job(name)["state"]).stdout)
         self.wait(name, lambda job: job["state"] == "running", "it runs")
+        self.assertIn(name, self.vatoolbox("list", "--state", "running").stdout)
         self.vatoolbox("switch", name, "2")
         shown = self.vatoolbox("show", name).stdout
         self.assertRegex(shown, r"input 2 +test chart, used")
@@ -409,8 +409,8 @@ class RequestTests(LiveCase):
         other = self.service.post("/v1/live", {**request, "name": "other"}, **{"Idempotency-Key": "a"})
         self.assertEqual((other.status, other.json["code"]), (409, "idempotency-conflict"))
         second = self.start({"hls": {}})
-        refusal = self.start({"hls": {}}, status=503)
-        self.assertEqual((refusal["code"], refusal["allowed"]), ("unavailable", "2 live jobs"))
+        refusal = self.start({"hls": {}}, status=429)
+        self.assertEqual((refusal["code"], refusal["allowed"]), ("rate-limited", "2 live jobs"))
         page = self.service.get("/v1/live?limit=1").json
         self.assertEqual(([one["id"] for one in page["jobs"]], page["nextCursor"]), ([second], second))
         page = self.service.get(f"/v1/live?limit=1&cursor={second}").json

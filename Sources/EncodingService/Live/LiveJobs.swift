@@ -102,9 +102,10 @@ actor LiveJobs: Service {
         let active = entries.values.filter { !$0.isFinal }
         guard active.count < parts.most else {
             throw APIError(
-                .unavailable,
-                "The service does as many of these as it may at a time",
-                allowed: "\(parts.most) live jobs"
+                .rateLimited,
+                "There are as many live jobs as may be at a time",
+                allowed: "\(parts.most) live jobs",
+                remedies: ["Stop another live job, or raise live.count."]
             )
         }
         try Self.checkFolders(of: request, beside: active.map(\.record.request))
