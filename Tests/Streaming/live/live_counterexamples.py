@@ -124,6 +124,14 @@ def other(*functions, **shape):
     return apply
 
 
+def multivariant(entries):
+    """Adds the playlist that makes the two others variants."""
+    lines = ["#EXTM3U", "#EXT-X-VERSION:6"]
+    for path in (HIGH, LOW):
+        lines += ["#EXT-X-STREAM-INF:BANDWIDTH=1000000", path]
+    entries.append(good_live.response("/live/index.m3u8", 1, 1, lines))
+
+
 def versions(*chosen, path=HIGH):
     """The playlists without parts that have these numbers of segments."""
     return lambda entries: [entry for entry in entries if entry.path == path and int(entry.time / 4) in chosen]
@@ -235,6 +243,7 @@ SERIES = [
     ("6.2.4d", plain(swap("^#EXT-X-DISCONTINUITY\n", "", path=LOW), window=99)),
     # Rule A8.4 asks the same of every live playlist.
     ("6.2.4e", line("#EXT-X-PROGRAM-DATE-TIME", path=LOW), "A8.4"),
+    ("A8.22b", plain(multivariant, swap(r"4\.000,\ns3", "3.900,\ns3", path=LOW))),
     ("A8.22", swap(r"(DATE-TIME:.*)\.000Z", r"\1.500Z", path=LOW)),
 ]
 DELIVERY = [

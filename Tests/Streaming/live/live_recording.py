@@ -95,9 +95,14 @@ class Recording:
     def __init__(self, entries):
         self.entries = sorted(entries, key=lambda entry: entry.time)
         self.series = {}  # the playlists by path
+        self.variants = set()  # the paths of those that are variants of the video
         known = {}
         for entry in self.entries:
-            if not entry.is_playlist or entry.status != 200 or b"#EXT-X-STREAM-INF" in (entry.body or b""):
+            if not entry.is_playlist or entry.status != 200:
+                continue
+            if b"#EXT-X-STREAM-INF" in (entry.body or b""):
+                self.variants |= {entry.resolve(line) for line in entry.body.decode().splitlines()
+                                  if line and not line.startswith("#")}
                 continue
             entry.playlist = live_playlists.read(entry.body or b"")
             seen = known.setdefault(entry.path, {})

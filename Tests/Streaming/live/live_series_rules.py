@@ -314,3 +314,18 @@ def same_boundaries(recording):
         one, two = ({date for date in dates if start <= date <= stop} for dates in (found[0], other))
         if one != two:
             yield f"{min(one ^ two)}"
+
+
+@rule("A8.22b", SHOULD, "Variants have the same segments", "dates and durations of the segments of all variants, where "
+      "they overlap")
+def same_segments(recording):
+    found = [{date: segment.duration for date, (segment, _) in by_date(recording.series[path]).items() if segment.uri}
+             for path in sorted(recording.variants & set(recording.series))]
+    for other in found[1:]:
+        if not other or not found[0]:
+            continue
+        start, stop = max(min(found[0]), min(other)), min(max(found[0]), max(other))
+        for date in sorted(date for date in set(found[0]) | set(other) if start <= date <= stop):
+            if found[0].get(date) != other.get(date):
+                yield f"at {date}: {found[0].get(date)} and {other.get(date)} s"
+                break
