@@ -21,6 +21,7 @@ public struct VideoInput: Sendable {
     ///   - time: The presentation time on the sources' clock, after that of the previous picture.
     ///   - duration: The duration; invalid means until the next picture.
     ///   - options: The options of the frame, such as a forced key frame.
+    ///   - token: Any value; the sample carries it to the sink of the writer.
     /// - Returns: What became of the picture: accepted, or dropped in real-time mode; `nil` if it is outside the session.
     /// - Throws: `invalidArgument` for a picture or a time that is not valid, without which the writer continues;
     ///   `invalidState` if no session is running or the input is finished; `cancelled` if the task is cancelled while it waits; the error
@@ -30,9 +31,17 @@ public struct VideoInput: Sendable {
         _ picture: PixelBuffer,
         at time: MediaTime,
         duration: MediaTime = .invalid,
-        options: FrameOptions = .init()
+        options: FrameOptions = .init(),
+        token: (any Sendable)? = nil
     ) async throws(MediaError) -> FrameDisposition? {
-        try await writer.append(picture, at: time, duration: duration, options: options, input: index)
+        try await writer.append(
+            picture,
+            at: time,
+            duration: duration,
+            options: options,
+            token: token,
+            input: index
+        )
     }
 
     /// Whether the input is at most ``AssetWriter/Options/interleaving`` ahead of the others.

@@ -13,6 +13,7 @@ extension AssetWriter {
         at time: MediaTime,
         duration: MediaTime,
         options: FrameOptions,
+        token: (any Sendable)?,
         input: Int
     ) async throws(MediaError) -> FrameDisposition? {
         try begin(input)
@@ -38,7 +39,8 @@ extension AssetWriter {
                     picture,
                     presentationTime: place,
                     duration: duration,
-                    options: options
+                    options: options,
+                    token: token
                 )
                 if isRequested, disposition == .dropped { file.requestKeyFrameAgain() }
                 return disposition

@@ -12,6 +12,8 @@ package final class HLSDestination: Sendable {
     /// Where the stream goes.
     package let address: HLSAddress
 
+    /// The names of the renditions of the video; none if there is one.
+    private let renditions: [String]
     private let options: HLSOptions
     private let authorities: String?
     private let logger: Logger
@@ -28,15 +30,17 @@ package final class HLSDestination: Sendable {
     ///   - keyFrameInterval: The largest distance of key frames that the encoder keeps, if it keeps one.
     ///   - authorities: A file in PEM with the certificates of the authorities to trust, if files are sent to a server;
     ///     `nil` for those of the system.
+    ///   - renditions: The names of the renditions of the video, the highest one first; none if there is one.
     ///   - logger: The log of the server.
     /// - Throws: `invalidArgument` if key frames are further apart than segments may be long.
     package init(
         _ address: HLSAddress,
         keyFrameInterval: MediaTime? = nil,
         authorities: String? = nil,
+        renditions: [String] = [],
         logger: Logger = Logger(label: "vatoolbox.hls")
     ) throws(MediaError) {
-        self.address = address
+        (self.address, self.renditions) = (address, renditions)
         var options = address.options
         options.keyFrameInterval = keyFrameInterval ?? options.keyFrameInterval
         try options.validate()
@@ -54,54 +58,73 @@ package final class HLSDestination: Sendable {
     package var port: Int? { opened.withLock { ($0?.place as? HLSOrigin)?.port } }
 
     /// Makes the output that sends to this destination.
-    package func makeOutput(_ options: LiveOutput.Options = .init()) throws(MediaError) -> LiveOutput {
+    ///
+    /// - Parameter rendition: The number of the rendition that it sends; each has an output of its own.
+    package func makeOutput(
+        _ options: LiveOutput.Options = .init(),
+        rendition: Int = 0
+    ) throws(MediaError) -> LiveOutput {
         var options = options
         // Playlists continue over connections.
         options.restartsTimes = false
         let age = options.queue.age
         return try LiveOutput(address: address.description, options: options) {
             [self] (tracks, limits, stop) throws(MediaError) in
-            try connect(tracks, limits, stop, largestAge: age)
+            try connect(tracks, limits, stop, rendition: rendition, largestAge: age)
         }
     }
 
     /// Begins or continues the stream.
     ///
-    /// - Parameter largestAge: How many seconds files may wait for a server, at least three target durations.
+    /// - Parameters:
+    ///   - rendition: The number of the rendition that the connection brings.
+    ///   - largestAge: How many seconds files may wait for a server, at least three target durations.
     /// - Throws: `unavailable` if the server cannot listen; `invalidArgument` for a folder that has another stream, or
-    ///   files of TLS that cannot be used; `inputOutput`; as ``LivePackager/begin(_:at:)``, and if files are sent to a
-    ///   server, as ``UploadStore/connect(_:_:)``.
+    ///   files of TLS that cannot be used; `inputOutput`; as ``LivePackager/begin(_:rendition:at:)``, and if files are sent
+    ///   to a server, as ``UploadStore/connect(_:_:)``.
     package func connect(
         _ tracks: LiveTracks,
         _ limits: ConnectionLimits,
         _ stop: StopSignal,
+        rendition: Int = 0,
         largestAge: Double = 0
     ) throws(MediaError) -> any LiveConnection {
-        let opened = try open(limits, largestAge)
+        // The outputs of all renditions connect at the same time, and the first one opens.
+        let opened = try opened.withLock { (opened) throws(MediaError) in
+            let known = if let opened { opened } else { try open(limits, largestAge) }
+            opened = known
+            return known
+        }
         try opened.place.connect(limits, stop)
-        return try HLSConnection(to: opened.presentation, at: opened.place, tracks: tracks, stop: stop)
+        return try HLSConnection(
+            to: opened.presentation,
+            rendition: rendition,
+            at: opened.place,
+            tracks: tracks,
+            stop: stop
+        )
     }
 
     private func open(_ limits: ConnectionLimits, _ largestAge: Double) throws(MediaError) -> Opened {
-        if let known = opened.withLock({ $0 }) { return known }
         let made: Opened
         switch address.place {
         case .folder(let path, let replacesOlder):
             let store = try FolderStore(path: path, replacesOlder: replacesOlder)
-            made = Opened(presentation: try LivePresentation(options, store: store), place: store)
+            let presentation = try LivePresentation(options, store: store, renditions: renditions)
+            made = Opened(presentation: presentation, place: store)
         case .upload(let target):
             let client = try UploadClient(target, authorities: authorities, silence: limits.silence)
             let age = max(largestAge, 3 * options.target.seconds)
             let store = UploadStore(client, target: options.target.seconds, largestAge: age, logger: logger)
-            made = Opened(presentation: try LivePresentation(options, store: store), place: store)
+            let presentation = try LivePresentation(options, store: store, renditions: renditions)
+            made = Opened(presentation: presentation, place: store)
         case .server(let host, let port, let tls):
             let store = MemoryStore()
-            let presentation = try LivePresentation(options, store: store)
+            let presentation = try LivePresentation(options, store: store, renditions: renditions)
             let origin = HLSOrigin(store, host: host, port: port, tls: tls, logger: logger)
             try origin.start(within: limits.connecting)
             made = Opened(presentation: presentation, place: origin)
         }
-        opened.withLock { $0 = made }
         return made
     }
 }

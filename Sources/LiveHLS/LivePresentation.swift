@@ -10,29 +10,34 @@ internal import Synchronization
 final class LivePresentation: Sendable {
     private let packager: Mutex<LivePackager>
 
+    /// - Parameter renditions: The names of the renditions of the video; none if there is one.
     /// - Throws: `invalidArgument` for options out of range.
-    init(_ options: HLSOptions, store: any LiveStore) throws(MediaError) {
-        packager = Mutex(try LivePackager(options, store: store, token: Self.token))
+    init(_ options: HLSOptions, store: any LiveStore, renditions: [String] = []) throws(MediaError) {
+        packager = Mutex(try LivePackager(options, store: store, token: Self.token, renditions: renditions))
     }
 
-    /// Begins with the units of a connection; see ``LivePackager/begin(_:at:)``.
-    func begin(_ tracks: LiveTracks) throws(MediaError) {
-        try change { (packager) throws(MediaError) in try packager.begin(tracks, at: MonotonicClock.now) }
+    /// Begins with the units of a connection; see ``LivePackager/begin(_:rendition:at:)``.
+    func begin(_ tracks: LiveTracks, rendition: Int = 0) throws(MediaError) {
+        try change { (packager) throws(MediaError) in
+            try packager.begin(tracks, rendition: rendition, at: MonotonicClock.now)
+        }
     }
 
-    /// Adds a unit; see ``LivePackager/add(_:at:date:)``.
-    func add(_ unit: LiveUnit) throws(MediaError) {
+    /// Adds a unit; see ``LivePackager/add(_:rendition:at:date:)``.
+    func add(_ unit: LiveUnit, rendition: Int = 0) throws(MediaError) {
         guard let date = WallClockTime(milliseconds: Self.milliseconds) else {
             throw MediaError(.invalidState, "the date of this machine is not valid")
         }
         try change { (packager) throws(MediaError) in
-            try packager.add(unit, at: MonotonicClock.now, date: date)
+            try packager.add(unit, rendition: rendition, at: MonotonicClock.now, date: date)
         }
     }
 
-    /// Ends the playlists.
-    func finish() throws(MediaError) {
-        try change { (packager) throws(MediaError) in try packager.finish(at: MonotonicClock.now) }
+    /// Ends the connection of a rendition; see ``LivePackager/close(rendition:isLast:at:)``.
+    func close(rendition: Int = 0, isLast: Bool) throws(MediaError) {
+        try change { (packager) throws(MediaError) in
+            try packager.close(rendition: rendition, isLast: isLast, at: MonotonicClock.now)
+        }
     }
 
     private func change(_ body: (inout LivePackager) throws(MediaError) -> Void) throws(MediaError) {

@@ -37,12 +37,12 @@ extension LiveSession {
 
     private func makeWork(_ picture: CapturedPicture?, _ format: AudioFormat?) async -> Result<Work, MediaError> {
         do throws(MediaError) {
-            var made = Work(writer: try await makeWriter())
+            var made = Work(writer: try await makeWriter(0))
             do throws(MediaError) {
                 try await fill(&made, picture, format)
                 return .success(made)
             } catch {
-                await made.writer.cancel()
+                for writer in made.writers { await writer.cancel() }
                 throw error
             }
         } catch {
@@ -55,19 +55,7 @@ extension LiveSession {
         _ picture: CapturedPicture?,
         _ format: AudioFormat?
     ) async throws(MediaError) {
-        if let picture {
-            let active = shared.withLock { $0.active }
-            let configuration = settings.configuration(for: contents[active] ?? LiveContents(), first: picture.buffer)
-            var options = settings.session
-            options.realTime = pictureInputs[active].isPatient ? nil : RealTimeMode()
-            let video = try await work.writer.addVideo(configuration, session: options)
-            work.video = video
-            work.switches = follow(video.session)
-            shared.withLock {
-                $0.status.encoder = video.session.encoder
-                $0.configuredBitRate = configuration.rateControl.bitsPerSecond
-            }
-        }
+        if let picture { try await addVideo(to: &work, first: picture.buffer) }
         if let format {
             work.audio = try await work.writer.addAudio(settings.audio, format: format)
             work.soundFormat = format
@@ -76,18 +64,38 @@ extension LiveSession {
         let start = place(picture.time) ?? picture.time
         try await work.writer.startSession(.at(start))
         work.end = settings.duration.map { start + $0 }
-        if let end = work.end { try await work.writer.endSession(at: end) }
+        if let ladder = work.ladder { work.ladder = try await begin(ladder, at: start) }
+        guard let end = work.end else { return }
+        for writer in work.writers { try await writer.endSession(at: end) }
+    }
+
+    private func addVideo(to work: inout Work, first: PixelBuffer) async throws(MediaError) {
+        let active = shared.withLock { $0.active }
+        let (contents, isPatient) = (contents[active] ?? LiveContents(), pictureInputs[active].isPatient)
+        guard settings.renditions.isEmpty else {
+            let ladder = try await makeLadder(work.writer, first: first, contents: contents, isPatient: isPatient)
+            work.switches = ladder.encoders.map { follow($0.video.session) }
+            work.ladder = ladder
+            return
+        }
+        let configuration = settings.configuration(for: contents, first: first)
+        var options = settings.session
+        options.realTime = isPatient ? nil : RealTimeMode()
+        let video = try await work.writer.addVideo(configuration, session: options)
+        work.video = video
+        work.switches = [follow(video.session)]
+        shared.withLock {
+            $0.status.encoder = video.session.encoder
+            $0.configuredBitRates = [configuration.rateControl.bitsPerSecond]
+        }
     }
 
     /// Notes the replacements of an encoder.
-    private nonisolated func follow(_ session: CompressionSession) -> Task<Void, Never> {
+    nonisolated func follow(_ session: CompressionSession) -> Task<Void, Never> {
         Task {
             for await event in session.events {
                 guard case .encoderSwitched(let change) = event else { continue }
-                shared.withLock { shared in
-                    shared.status.encoder = session.encoder
-                    shared.status.switches.append(change)
-                }
+                shared.withLock { $0.status.switches.append(change) }
             }
         }
     }
@@ -95,25 +103,27 @@ extension LiveSession {
     // MARK: - Pictures
 
     func append(_ picture: CapturedPicture, of index: Int?) async throws(MediaError) {
-        guard let video = work?.video, let time = place(picture.time) else { return }
+        guard let work, work.hasPictures, let time = place(picture.time) else { return }
         // After a change of inputs, or after a picture that was repeated, one may be earlier than the last one.
         if let latestPicture, time <= latestPicture.time {
             if let index { shared.withLock { $0.status.inputs[index].late += 1 } }
             return
         }
         latestPicture = (picture.buffer, time)
-        if let end = work?.end, time >= end { stop() }
+        if let end = work.end, time >= end { stop() }
         let isKeyFrame = shared.withLock { shared in
             defer { shared.isKeyFrameWanted = false }
             return shared.isKeyFrameWanted
         }
-        let disposition = try await video.append(
-            picture.buffer,
-            at: time,
-            options: FrameOptions(forceKeyFrame: isKeyFrame)
-        )
-        if isKeyFrame, disposition == .dropped { requestKeyFrame() }
-        await note(video.session)
+        if let video = work.video {
+            let options = FrameOptions(forceKeyFrame: isKeyFrame)
+            let disposition = try await video.append(picture.buffer, at: time, options: options)
+            if isKeyFrame, disposition == .dropped { requestKeyFrame() }
+            await note(video.session)
+        } else if let ladder = work.ladder {
+            await append(picture.buffer, at: time, isKeyFrame: isKeyFrame)
+            await note(ladder)
+        }
         if let index { judgeMemory(of: index, picture) }
         try await fillSilence(until: time, after: Self.longestSilence)
     }
@@ -173,14 +183,14 @@ extension LiveSession {
             try await endSound(work, from: time)
         }
         try await audio.append(buffer)
-        guard work.video == nil else { return }
+        guard !work.hasPictures else { return }
         let duration = work.writer.recordedDuration
         shared.withLock { $0.status.duration = duration }
     }
 
     /// Ends a session without pictures after its duration.
     private func endSound(_ work: Work, from time: MediaTime) async throws(MediaError) {
-        guard work.video == nil, let duration = settings.duration else { return }
+        guard !work.hasPictures, let duration = settings.duration else { return }
         let end = work.end ?? time + duration
         if work.end == nil {
             self.work?.end = end

@@ -24,7 +24,8 @@ public actor LiveSession {
     /// The sound.
     let soundInput: LiveInput?
     let settings: LiveSettings
-    let makeWriter: @Sendable () async throws(MediaError) -> AssetWriter
+    /// Makes the writer of a rendition; the first one gets the sound as well.
+    let makeWriter: @Sendable (Int) async throws(MediaError) -> AssetWriter
     let shared: Mutex<Shared>
 
     private var readers: [Int: LiveInput.Reader] = [:]
@@ -52,12 +53,19 @@ public actor LiveSession {
         var writer: AssetWriter
         var video: VideoInput?
         var audio: AudioInput?
-        /// Notes when the encoder is replaced, until its session has ended.
-        var switches: Task<Void, Never>?
+        /// Note when encoders are replaced, until their sessions have ended.
+        var switches: [Task<Void, Never>] = []
+        /// The renditions, if there are several; ``video`` is `nil` then.
+        var ladder: Ladder?
         /// The format with which the audio input began.
         var soundFormat: AudioFormat?
         /// When the session ends by itself, on its own timeline; `nil` if it does not, or not yet.
         var end: MediaTime?
+
+        /// The writers of all renditions.
+        var writers: [AssetWriter] { [writer] + (ladder?.encoders.dropFirst().map(\.writer) ?? []) }
+        /// Whether it encodes pictures.
+        var hasPictures: Bool { video != nil || ladder != nil }
     }
 
     /// What other threads read and set.
@@ -66,7 +74,8 @@ public actor LiveSession {
         var active = 0
         var isKeyFrameWanted = false
         var isStopped = false
-        var configuredBitRate: Int?
+        /// The bitrates with which the encoders of the renditions have begun.
+        var configuredBitRates: [Int?] = []
         var pauses = PausedTimeline()
         var meter = LevelMeter()
         var interrupts: [@Sendable () -> Void] = []
@@ -89,17 +98,17 @@ public actor LiveSession {
         path: String,
         options: AssetWriter.Options = .init()
     ) throws(MediaError) {
-        try self.init(pictures: pictures, sound: sound, settings: settings) { () async throws(MediaError) in
+        try self.init(pictures: pictures, sound: sound, settings: settings) { _ async throws(MediaError) in
             try await AssetWriter(path: path, options: options)
         }
     }
 
-    /// Makes a session with the writer that a closure makes when the inputs are known.
+    /// Makes a session with the writers that a closure makes when the inputs are known: one for each rendition, by its number.
     init(
         pictures: [LiveInput],
         sound: LiveInput?,
         settings: LiveSettings,
-        writer: @escaping @Sendable () async throws(MediaError) -> AssetWriter
+        writer: @escaping @Sendable (Int) async throws(MediaError) -> AssetWriter
     ) throws(MediaError) {
         guard !pictures.isEmpty || sound != nil else {
             throw MediaError(.invalidArgument, "a session has no input", allowed: "pictures, sound, or both")
@@ -108,6 +117,7 @@ public actor LiveSession {
         (pictureInputs, soundInput, self.settings, makeWriter) = (pictures, sound, settings, writer)
         var begin = Shared()
         begin.status.inputs = (pictures + [sound].compactMap(\.self)).map { LiveStatus.Input(name: $0.name) }
+        begin.status.renditions = settings.renditions.map { LiveStatus.Rendition($0) }
         for index in begin.status.inputs.indices where index > 0 && index < pictures.count {
             begin.status.inputs[index].isActive = false
         }
@@ -179,15 +189,16 @@ public actor LiveSession {
     /// Makes the next picture a key frame. Safe on any thread.
     nonisolated func requestKeyFrame() { shared.withLock { $0.isKeyFrameWanted = true } }
 
-    /// The bitrate with which the encoder has begun, in bit/s; `nil` before that, or if its rate control has none. Safe on
-    /// any thread.
-    nonisolated var configuredBitRate: Int? { shared.withLock { $0.configuredBitRate } }
+    /// The bitrates with which the encoders of the renditions have begun, in bit/s; empty before that. One whose rate control
+    /// has none is `nil`. Safe on any thread.
+    nonisolated var configuredBitRates: [Int?] { shared.withLock { $0.configuredBitRates } }
 
     /// Changes the bitrate of the video.
     ///
+    /// - Parameter rendition: The number of the rendition.
     /// - Returns: Whether the encoder has it now.
-    func update(bitRate: Int) async -> Bool {
-        guard let video = work?.video else { return false }
+    func update(bitRate: Int, of rendition: Int = 0) async -> Bool {
+        guard let video = work?.ladder?.encoders[rendition].video ?? work?.video else { return false }
         do throws(MediaError) {
             try await video.session.update(EncoderUpdate(bitRate: bitRate))
             return true
@@ -247,7 +258,8 @@ public actor LiveSession {
         if readers.isEmpty || index == shared.withLock({ $0.active }) { stop() }
     }
 
-    private func fail(_ error: MediaError) {
+    /// Ends the session with its first error.
+    func fail(_ error: MediaError) {
         // What is stopped may report how.
         guard failure == nil, !shared.withLock({ $0.isStopped }) else { return }
         failure = error
@@ -317,13 +329,17 @@ public actor LiveSession {
         guard let work else {
             throw failure ?? MediaError(.cancelled, "the session ended before the first picture")
         }
+        var failed: MediaError?
+        if let ladder = work.ladder { failed = await finish(ladder) }
         let summary = try await work.writer.finish()
         if let video = work.video { await note(video.session) }
-        await work.switches?.value
+        if let ladder = work.ladder { await note(ladder) }
+        for task in work.switches { await task.value }
         shared.withLock {
             $0.status.failure = failure ?? summary.failure
             $0.status.files = work.writer.files
         }
+        if let failed { throw failed }
         return summary
     }
 }

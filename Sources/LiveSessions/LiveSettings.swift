@@ -2,6 +2,7 @@
 
 public import AudioCoding
 internal import Capture
+internal import MediaIO
 public import MediaTypes
 public import VAToolbox
 
@@ -17,6 +18,9 @@ public struct LiveSettings: Sendable {
     /// The average bitrate of the video in bit/s; `nil` for ``bitsPerSample`` times the samples of luma per second. It
     /// applies unless the rate control of ``video`` is one of constant quality.
     public var bitRate: Int?
+    /// Several encodes of the same pictures, the highest one first; none for one encode. They take the place of ``size`` and
+    /// ``bitRate``.
+    public var renditions: [LiveRendition] = []
     /// The largest bitrate over one second, as a multiple of the average, 1 to 10; `nil` for `PeakBitRate.automatic`.
     public var peak: Double?
     /// The settings of the audio encoder.
@@ -76,6 +80,15 @@ extension LiveSettings {
                 "\(allowed.lowerBound) to \(allowed.upperBound) bit/s"
             )
         }
+        try LiveRendition.validate(renditions)
+        if !renditions.isEmpty, size != nil || bitRate != nil {
+            throw MediaError(
+                .invalidArgument,
+                "renditions have sizes and bitrates of their own",
+                given: "one for all of them",
+                allowed: "none beside renditions"
+            )
+        }
         if let peak, !(1...10).contains(peak) { throw Self.outOfRange("peak", "\(peak)", "1 to 10") }
         if let frameRate, !frameRate.isPositive { throw Self.outOfRange("frame rate", "\(frameRate)", "above 0") }
         if let duration, !duration.isValid || duration <= .zero {
@@ -88,17 +101,29 @@ extension LiveSettings {
     }
 
     /// The configuration of the encoder for what an input delivers.
-    func configuration(for contents: LiveContents, first: PixelBuffer) -> EncoderConfiguration {
+    ///
+    /// - Parameter rendition: Which of several encodes it is.
+    func configuration(
+        for contents: LiveContents,
+        first: PixelBuffer,
+        rendition: LiveRendition? = nil
+    ) -> EncoderConfiguration {
         var configuration = video
         // 4:2:0 needs even sizes.
         configuration.width = size?.width ?? max(first.width & ~1, 2)
         configuration.height = size?.height ?? max(first.height & ~1, 2)
+        if let rendition {
+            configuration.height = rendition.height
+            configuration.width = VideoTrack.evenSide(first.width, scalingFrom: first.height, to: rendition.height)
+            // The session asks for the key frames, those of all renditions at the same pictures.
+            configuration.keyFrameInterval.duration = video.keyFrameInterval.duration.map { $0 * 2 }
+        }
         let rate = frameRate ?? contents.pictures?.frameRate
         configuration.isFrameRateVariable = frameRate == nil
         configuration.frameRate = rate ?? Rational(30)
         if configuration.rateControl.bitsPerSecond != nil {
             let samples = Double(configuration.width * configuration.height) * configuration.frameRate.doubleValue
-            let rate = bitRate ?? max(Int(min(samples * Self.bitsPerSample, 1e9)), 100_000)
+            let rate = rendition?.bitRate ?? bitRate ?? max(Int(min(samples * Self.bitsPerSample, 1e9)), 100_000)
             let limit = peak.map { PeakBitRate.limit(Int(Double(rate) * $0), window: 1) }
             configuration.rateControl = .averageBitRate(rate, peak: limit ?? .automatic)
         }

@@ -55,8 +55,11 @@ public struct LiveStatus: Sendable {
     public var inputs: [Input] = []
     /// The encoder of the pictures at present; `nil` before the first picture.
     public var encoder: EncoderDescription?
-    /// The replacements of the encoder, in order.
+    /// The replacements of encoders, in order.
     public var switches: [EncoderSwitch] = []
+    /// The renditions, in the order of the settings; none for one encode. ``encoder`` and ``encodedPictures`` are those of the
+    /// first one; pictures that were lost, copied or converted are those of all.
+    public var renditions: [Rendition] = []
     /// The number of pictures that were accepted by the encoder.
     public var encodedPictures = 0
     /// The number of pictures that the encoder was too slow for.

@@ -153,7 +153,7 @@ extension LiveSession {
         settings: LiveSettings,
         replay: ReplayBuffer
     ) throws(MediaError) {
-        try self.init(pictures: pictures, sound: sound, settings: settings) { () async throws(MediaError) in
+        try self.init(pictures: pictures, sound: sound, settings: settings) { _ async throws(MediaError) in
             try await AssetWriter(container: .mp4) { () throws(MediaError) in ReplaySink(replay) }
         }
     }

@@ -57,7 +57,8 @@ public final class StreamingSession: Sendable {
         public var session: LiveStatus
         /// The outputs.
         public var outputs: [OutputStatus]
-        /// The bitrate of the video that is asked of the encoder, in bit/s; `nil` if its rate control has none.
+        /// The bitrate of the video that is asked of the encoder, in bit/s; `nil` if its rate control has none. With renditions,
+        /// that of the first one.
         public var bitRate: Int?
         /// The largest bitrate that is allowed, in bit/s.
         public var ceiling: Int?
@@ -65,7 +66,31 @@ public final class StreamingSession: Sendable {
         public var recording: RecordingStatus?
     }
 
-    private struct State {
+    /// Where one rendition of a stream goes.
+    package struct Receiver: Sendable {
+        /// Makes the output.
+        package typealias OutputMaker = @Sendable (LiveOutput.Options) throws(MediaError) -> LiveOutput
+
+        let makeOutput: OutputMaker
+        /// The number of the rendition that it takes.
+        let rendition: Int
+        /// What limits the codecs; `nil` for H.264, HEVC and AAC.
+        let transport: LiveDestination.Transport?
+
+        /// Describes a destination.
+        package init(_ destination: LiveDestination, rendition: Int) {
+            makeOutput = destination.makeOutput
+            (self.rendition, transport) = (rendition, destination.transport)
+        }
+
+        /// Describes an output that is not one of a destination, and takes H.264, HEVC and AAC.
+        package init(rendition: Int, makeOutput: @escaping OutputMaker) {
+            (self.makeOutput, self.rendition, transport) = (makeOutput, rendition, nil)
+        }
+    }
+
+    /// The bitrates of a rendition.
+    private struct Rates {
         var ceiling: Int?
         var bitRate: Int?
     }
@@ -75,7 +100,8 @@ public final class StreamingSession: Sendable {
     private let session: LiveSession
     private let outputs: LiveFanOut.Outputs
     private let recorder: StreamRecorder?
-    private let state: Mutex<State>
+    /// For each rendition; one if there are none.
+    private let rates: Mutex<[Rates]>
 
     /// Makes a session.
     ///
@@ -97,42 +123,38 @@ public final class StreamingSession: Sendable {
         try self.init(
             pictures: pictures,
             sound: sound,
-            to: destinations,
-            others: [],
+            to: destinations.map { Receiver($0, rendition: 0) },
             settings: settings,
             options: options
         )
     }
 
-    /// Makes an output that is not one of a ``Streaming/LiveDestination``.
-    package typealias OutputMaker = (LiveOutput.Options) throws(MediaError) -> LiveOutput
-
-    /// Makes a session with other outputs as well.
+    /// Makes a session whose receivers take different renditions.
     ///
-    /// - Parameter others: Make the outputs, which take H.264, HEVC and AAC.
+    /// - Parameter receivers: Where the stream goes.
     package init(
         pictures: [LiveInput],
         sound: LiveInput?,
-        to destinations: [LiveDestination],
-        others: [OutputMaker],
+        to receivers: [Receiver],
         settings: LiveSettings,
         options: Options
     ) throws(MediaError) {
         try options.validate()
-        guard !destinations.isEmpty || !others.isEmpty else {
+        guard !receivers.isEmpty else {
             throw MediaError(.invalidArgument, "the stream has no destination", allowed: "one or more")
         }
+        guard settings.renditions.isEmpty || !pictures.isEmpty else {
+            throw MediaError(.invalidArgument, "a stream without pictures has no renditions")
+        }
         var settings = settings
+        let transports = receivers.compactMap(\.transport)
         if settings.video.codec == .automatic, settings.video.profile == nil,
-            let codec = destinations.compactMap(\.transport.commonVideoCodec).first
+            let codec = transports.compactMap(\.commonVideoCodec).first
         {
             settings.video.codec = codec == .h264 ? .h264 : .hevc
         }
-        for destination in destinations {
-            try destination.transport.check(
-                video: settings.video.fixedCodec,
-                audio: [settings.audio.codec.rawValue]
-            )
+        for transport in transports {
+            try transport.check(video: settings.video.fixedCodec, audio: [settings.audio.codec.rawValue])
         }
         var outputOptions = LiveOutput.Options()
         outputOptions.strategy = options.strategy
@@ -143,20 +165,23 @@ public final class StreamingSession: Sendable {
         outputOptions.queue.age = options.largestAge
         outputOptions.queue.oldest = options.largestAge * 4
         var all: [LiveOutput] = []
-        for destination in destinations { all.append(try destination.makeOutput(outputOptions)) }
-        for make in others { all.append(try make(outputOptions)) }
-        let outputs = LiveFanOut.Outputs(all)
+        for receiver in receivers {
+            if !settings.renditions.isEmpty { outputOptions.rendition = settings.renditions[receiver.rendition].name }
+            all.append(try receiver.makeOutput(outputOptions))
+        }
+        let outputs = LiveFanOut.Outputs(all, renditions: receivers.map(\.rendition))
         self.outputs = outputs
         // A stream without peaks, which every link that carries its bitrate carries.
         settings.peak = settings.peak ?? Self.peak
-        let (bitRate, rate) = (settings.bitRate, settings.frameRate)
-        state = Mutex(State())
+        let bitRates = settings.renditions.isEmpty ? [settings.bitRate] : settings.renditions.map(\.bitRate)
+        rates = Mutex(bitRates.map { _ in Rates() })
         let recorder = options.recording.map { StreamRecorder($0) }
         self.recorder = recorder
+        let fanOut = LiveFanOut(outputs, frameRate: settings.frameRate, bitRates: bitRates)
         session = try LiveSession(pictures: pictures, sound: sound, settings: settings) {
-            () async throws(MediaError) in
+            (rendition) async throws(MediaError) in
             try await AssetWriter(container: .ts) { () throws(MediaError) in
-                let fanOut = LiveFanOut(outputs, frameRate: rate, bitRate: bitRate)
+                guard rendition == 0 else { return fanOut.branch(rendition) }
                 return recorder.map { RecordingTee(fanOut, $0) } ?? fanOut
             }
         }
@@ -164,12 +189,17 @@ public final class StreamingSession: Sendable {
 
     /// The present status. Safe on any thread.
     public var status: Status {
-        let (bitRate, ceiling) = state.withLock { ($0.bitRate, $0.ceiling) }
+        let rates = rates.withLock { $0 }
+        var status = session.status
+        for index in status.renditions.indices {
+            status.renditions[index].bitRate = rates[index].bitRate
+            status.renditions[index].ceiling = rates[index].ceiling
+        }
         return Status(
-            session: session.status,
+            session: status,
             outputs: outputs.all.map(\.status),
-            bitRate: bitRate,
-            ceiling: ceiling,
+            bitRate: rates.first?.bitRate,
+            ceiling: rates.first?.ceiling,
             recording: recorder?.status
         )
     }
@@ -185,9 +215,11 @@ public final class StreamingSession: Sendable {
 
     /// Sets the largest bitrate of the video from now on, also while a link is slower.
     ///
-    /// - Parameter bitRate: The bitrate in bit/s.
-    /// - Throws: `invalidArgument` for a rate out of range.
-    public func setCeiling(_ bitRate: Int) throws(MediaError) {
+    /// - Parameters:
+    ///   - bitRate: The bitrate in bit/s.
+    ///   - rendition: The number of the rendition.
+    /// - Throws: `invalidArgument` for a rate out of range, or a rendition that does not exist.
+    public func setCeiling(_ bitRate: Int, of rendition: Int = 0) throws(MediaError) {
         guard RateControl.allowedBitRates.contains(bitRate) else {
             throw MediaError(
                 .invalidArgument,
@@ -196,7 +228,14 @@ public final class StreamingSession: Sendable {
                 allowed: "\(RateControl.allowedBitRates.lowerBound) to \(RateControl.allowedBitRates.upperBound) bit/s"
             )
         }
-        state.withLock { $0.ceiling = bitRate }
+        let isThere = rates.withLock { rates in
+            guard rates.indices.contains(rendition) else { return false }
+            rates[rendition].ceiling = bitRate
+            return true
+        }
+        guard isThere else {
+            throw MediaError(.invalidArgument, "there is no such rendition", given: "\(rendition)")
+        }
     }
 
     /// Streams until ``stop()``, until all inputs have ended, or until every output has given up. Whichever it is, the
@@ -235,25 +274,26 @@ public final class StreamingSession: Sendable {
                 session.requestKeyFrame()
                 latestKeyFrame = now
             }
-            await adaptBitRate()
+            for rendition in session.configuredBitRates.indices { await adaptBitRate(of: rendition) }
             metrics?.note(outputs.all.map(\.status), recorder?.status)
             if outputs.failure != nil { return session.stop() }
             try? await Task.sleep(for: Self.period)
         }
     }
 
-    private func adaptBitRate() async {
-        guard let configured = session.configuredBitRate else { return }
-        let (ceiling, present) = state.withLock { state in
-            state.ceiling = state.ceiling ?? configured
-            state.bitRate = state.bitRate ?? configured
-            return (state.ceiling ?? configured, state.bitRate ?? configured)
+    /// Gives the encoder of a rendition the lowest bitrate that its outputs want.
+    private func adaptBitRate(of rendition: Int) async {
+        guard let configured = session.configuredBitRates[rendition] else { return }
+        let (ceiling, present) = rates.withLock { rates in
+            rates[rendition].ceiling = rates[rendition].ceiling ?? configured
+            rates[rendition].bitRate = rates[rendition].bitRate ?? configured
+            return (rates[rendition].ceiling ?? configured, rates[rendition].bitRate ?? configured)
         }
         // Less than one per cent for RTMP's headers; four for those of a transport stream and its datagrams.
         let other = outputs.audioRate + Double(present) * 0.04
-        let wanted = outputs.all.compactMap { $0.wantedBitRate(ceiling: ceiling, otherRate: other) }
+        let wanted = outputs.taking(rendition).compactMap { $0.wantedBitRate(ceiling: ceiling, otherRate: other) }
         guard let target = wanted.min(), isWorth(target, present, ceiling) else { return }
-        if await session.update(bitRate: target) { state.withLock { $0.bitRate = target } }
+        if await session.update(bitRate: target, of: rendition) { rates.withLock { $0[rendition].bitRate = target } }
     }
 
     /// Whether a change is large enough for the encoder; the ceiling always is.

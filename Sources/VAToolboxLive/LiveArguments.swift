@@ -79,6 +79,11 @@ struct LiveEncoderArguments: ParsableArguments, Sendable {
     )
     var audioBitrate: ArgumentText<BitRate>?
 
+    /// An option that several renditions cannot share; `nil` if none was given.
+    var optionOfOneRendition: String? {
+        size.map { "--size \($0.text)" } ?? bitrate.map { "--bitrate \($0.text)" }
+    }
+
     /// Returns the settings of the encoders.
     ///
     /// - Parameter codec: The codec that the output has; `nil` if it has any.

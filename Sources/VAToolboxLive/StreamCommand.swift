@@ -3,7 +3,6 @@
 import ArgumentParser
 import CommandLineSupport
 import HostSystem
-import LiveHLS
 import LiveSessions
 import MediaTypes
 import Streaming
@@ -20,6 +19,7 @@ struct StreamCommand: ParsableCommand, Sendable {
               vatoolbox stream film.mp4 --loop --to rtmp://server/live/key
               vatoolbox stream --video x11::0 --audio pulse:monitor --to srt://server:9000?latency=200 --to udp://239.1.1.1:5000
               vatoolbox stream --video x11::0 --to hls:http://0.0.0.0:8080/ --record show.mp4
+              vatoolbox stream --video v4l2 --ladder 1080p:5M,480p --to hls:http://0.0.0.0:8080/ --to 480p=srt://server:9000
               VATOOLBOX_STREAM_KEY=secret vatoolbox stream --video v4l2 --to rtmps://server/live
 
             Files are played one after the other, at their own speed. Every output has its own connection, and connects again
@@ -61,11 +61,22 @@ struct StreamOutputArguments: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
             "A receiver: rtmp://, rtmps://, srt://, udp:// or rtp://; HLS: hls:FOLDER, hls:put:https://HOST/PATH/, "
-                + "hls:http://HOST:PORT/ or hls:https://HOST:PORT/?cert=FILE&key=FILE. Repeat it for several receivers.",
+                + "hls:http://HOST:PORT/ or hls:https://HOST:PORT/?cert=FILE&key=FILE. Repeat it for several receivers. "
+                + "With --ladder, 720p=URL gets that rung, HLS all of them, and others the highest one.",
             valueName: "url"
         )
     )
     var to: [String] = []
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Several encodes of the same pictures: heights with optional bitrates, such as 1080p:5M,720p,480p. Without one, the "
+                + "bitrate of a rung is 5M x (height / 1080)^1.5.",
+            valueName: "rungs"
+        )
+    )
+    var ladder: ArgumentText<Ladder>?
 
     @Option(
         parsing: .unconditional,
@@ -171,43 +182,5 @@ struct StreamOutputArguments: ParsableArguments, Sendable {
         }
         options.addresses = try addresses()
         return options
-    }
-
-    /// Where a stream goes.
-    struct Receivers {
-        var destinations: [LiveDestination] = []
-        var hls: [HLSDestination] = []
-    }
-
-    /// The receivers, with the secrets of the environment.
-    ///
-    /// - Parameter keyFrameInterval: The largest distance of key frames.
-    func receivers(keyFrameInterval: MediaTime?) throws(MediaError) -> Receivers {
-        guard !to.isEmpty else {
-            throw MediaError(.invalidArgument, "the stream has no receiver", allowed: "--to URL, once or more")
-        }
-        let secrets = LiveSecrets(
-            streamKey: Environment.take("VATOOLBOX_STREAM_KEY"),
-            passphrase: Environment.take("VATOOLBOX_PASSPHRASE"),
-            streamID: Environment.take("VATOOLBOX_STREAM_ID")
-        )
-        let authorization = Environment.take("VATOOLBOX_AUTHORIZATION")
-        var receivers = Receivers()
-        for text in to {
-            if HLSAddress.isOne(text) {
-                receivers.hls.append(
-                    try HLSDestination(
-                        HLSAddress(text, authorization: authorization),
-                        keyFrameInterval: keyFrameInterval,
-                        authorities: caFile
-                    )
-                )
-            } else {
-                var destination = try LiveDestination(text, secrets: secrets)
-                destination.authorities = caFile
-                receivers.destinations.append(destination)
-            }
-        }
-        return receivers
     }
 }

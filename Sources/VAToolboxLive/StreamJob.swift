@@ -5,7 +5,6 @@ import AssetWriting
 import Capture
 import CommandLineSupport
 import HostSystem
-import LiveHLS
 import LiveSessions
 import MediaTypes
 import Streaming
@@ -83,14 +82,17 @@ final class StreamJob: LiveJob {
         }
         settings.preview = try command.inputs.previewer(of: pictures, console: base.console)
         if pictures.contains(where: { !$0.isPatient }) || pictures.isEmpty { settings.absence = .slate(nil) }
-        let receivers = try command.output.receivers(keyFrameInterval: settings.video.keyFrameInterval.duration)
-        var others: [StreamingSession.OutputMaker] = []
-        for destination in receivers.hls { others.append(destination.makeOutput) }
+        settings.renditions = try command.output.renditions()
+        if let ladder = command.output.ladder, let other = command.encoder.optionOfOneRendition {
+            throw contradiction("--ladder \(ladder.text)", other)
+        }
         return try StreamingSession(
             pictures: pictures,
             sound: sound,
-            to: receivers.destinations,
-            others: others,
+            to: try command.output.receivers(
+                settings.renditions,
+                keyFrameInterval: settings.video.keyFrameInterval.duration
+            ),
             settings: settings,
             options: try command.output.options(files: command.files)
         )
@@ -170,8 +172,8 @@ final class StreamTeller: Sendable {
         for (index, output) in status.outputs.enumerated() {
             let message = told.withLock { Self.news(output, &$0[index, default: Told()]) }
             switch message {
-            case .note(let text): console.note("\(output.address) \(text)")
-            case .warning(let text): console.warning("\(output.address) \(text)")
+            case .note(let text): console.note("\(output.title) \(text)")
+            case .warning(let text): console.warning("\(output.title) \(text)")
             case nil: continue
             }
         }

@@ -21,7 +21,7 @@ struct StreamOutcome: FileOutcome {
     var warnings: [String] {
         let failed = session.outputs.compactMap { output -> String? in
             guard case .failed(let error) = output.state else { return nil }
-            return "\(output.address) gave up: \(error.readable)"
+            return "\(output.title) gave up: \(error.readable)"
         }
         let recording = session.recording
         return failed + (recording?.failureText.map { [$0] } ?? []) + (recording?.file?.omissions ?? [])
@@ -32,14 +32,17 @@ struct StreamOutcome: FileOutcome {
     func summary(width: Int) -> String {
         var page = TextPage(width: width)
         for output in session.outputs {
-            var text = "\(output.address), \(Readable.count(output.sentPictures, "frame")), "
+            var text = "\(output.title), \(Readable.count(output.sentPictures, "frame")), "
             text += Readable.byteCount(output.sentBytes)
             if output.reconnects > 0 { text += ", connected \(output.reconnects + 1) times" }
             if output.drops.latePictures > 0 { text += ", \(output.drops.latePictures) dropped" }
             page.entry("output", text)
         }
         if let text = session.recording?.summary { page.entry("recording", text) }
-        if let encoder = session.session.encoder { page.entry("encoder", "\(encoder.identity)") }
+        for rendition in session.session.renditions { page.entry("rendition", rendition.summary) }
+        if let encoder = session.session.encoder, session.session.renditions.isEmpty {
+            page.entry("encoder", "\(encoder.identity)")
+        }
         if let switches = session.session.switchText { page.entry("switches", switches) }
         let seconds = Readable.number(summary.file.duration.seconds, places: 2)
         page.entry("encoded", "\(Readable.count(summary.file.sampleCount, "frame")), \(seconds) s")

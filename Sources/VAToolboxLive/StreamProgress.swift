@@ -16,7 +16,8 @@ struct StreamProgress: RunProgress {
 
     func line(elapsed: Double, width: Int) -> String {
         var parts = [Readable.clock(elapsed)]
-        if let rate = status.bitRate { parts.append(Readable.bitRate(Double(rate))) }
+        if status.session.renditions.isEmpty, let rate = status.bitRate { parts.append(Readable.bitRate(Double(rate))) }
+        parts += status.session.renditions.map(\.progress)
         for output in status.outputs { parts.append(Self.text(output)) }
         if let recording = status.recording { parts.append(recording.progress) }
         if let losses = status.session.lossText { parts.append(losses) }
@@ -26,7 +27,7 @@ struct StreamProgress: RunProgress {
 
     /// The state of an output in a few words, such as `rtmp://host/app/*** live 12 ms, queue 0.0 s`.
     private static func text(_ output: OutputStatus) -> String {
-        var text = "\(output.address) \(output.state.name)"
+        var text = "\(output.title) \(output.state.name)"
         guard output.state == .live else { return text }
         if let trip = output.link?.roundTrip { text += " \(Readable.number(trip * 1000, places: 0)) ms" }
         if output.queueAge >= 0.05 { text += ", queue \(Readable.number(output.queueAge, places: 1)) s" }
@@ -41,6 +42,7 @@ struct StreamProgress: RunProgress {
             "copied": status.session.copyDocument, "converted": status.session.conversionDocument,
             "repeated": .integer(status.session.repeatedPictures),
             "bitrate": JSON(status.bitRate), "ceiling": JSON(status.ceiling),
+            "renditions": .array(status.session.renditions.map(\.document)),
             "outputs": .array(status.outputs.map(\.document)),
             "recording": status.recording?.document ?? .null,
             "inputs": .array(status.session.inputs.map(\.document)),
@@ -50,10 +52,14 @@ struct StreamProgress: RunProgress {
 }
 
 extension OutputStatus {
+    /// The address, with the rendition if there are several.
+    var title: String { address + (rendition.map { " (\($0))" } ?? "") }
+
     /// The status of an output, for programs.
     var document: JSON {
         .object([
             "address": .string(address),
+            "rendition": JSON(rendition),
             "state": .string(state.name),
             "error": JSON(state.error?.readable),
             "reconnects": .integer(reconnects),
@@ -78,5 +84,37 @@ extension OutputStatus {
         var pairs: JSON.KeyValuePairs = [:]
         for reason in DropReason.allCases { pairs.append(reason.rawValue, .integer(counts[reason] ?? 0)) }
         return .object(pairs)
+    }
+}
+
+extension LiveStatus.Rendition {
+    /// The bitrate and the losses in a few words, such as `720p 2.7 Mbit/s`.
+    var progress: String {
+        var text = settings.name
+        if let bitRate { text += " \(Readable.bitRate(Double(bitRate)))" }
+        if lostByEncoder > 0 { text += ", lost \(lostByEncoder)" }
+        return text
+    }
+
+    /// What was encoded, for people.
+    var summary: String {
+        var text = "\(settings.name), \(Readable.count(encodedPictures, "frame"))"
+        if lostByEncoder > 0 { text += ", \(lostByEncoder) lost" }
+        if let encoder { text += ", \(encoder.identity)" }
+        return text
+    }
+
+    /// The status, for programs.
+    var document: JSON {
+        .object([
+            "name": .string(settings.name),
+            "width": JSON(width),
+            "height": .integer(settings.height),
+            "bitrate": JSON(bitRate),
+            "ceiling": JSON(ceiling),
+            "frames": .integer(encodedPictures),
+            "lost": .integer(lostByEncoder),
+            "encoder": encoder.map(\.identity.document) ?? .null,
+        ])
     }
 }

@@ -167,7 +167,7 @@ import Testing
         let count = live.store.requestCount
         let end = ContinuousClock.now + .seconds(60)
         while live.store.requestCount < count + 1, .now < end { try await Task.sleep(for: .milliseconds(5)) }
-        try live.presentation.finish()
+        try live.presentation.close(isLast: true)
         #expect(try await waiting.value.hasSuffix("#EXT-X-ENDLIST\n"))
         withExtendedLifetime(live) {}
     }

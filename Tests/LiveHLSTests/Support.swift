@@ -202,6 +202,7 @@ struct Rig {
         part: Double? = 1,
         window: Double? = nil,
         interval: Double? = 2,
+        renditions: [String] = [],
         store: CheckingStore = .init()
     ) throws {
         var options = HLSOptions()
@@ -210,16 +211,16 @@ struct Rig {
         options.window = window.map { MediaTime(seconds: $0, preferredTimescale: 1000) }
         options.keyFrameInterval = interval.map { MediaTime(seconds: $0, preferredTimescale: 1000) }
         self.store = store
-        packager = try LivePackager(options, store: store, token: "t")
+        packager = try LivePackager(options, store: store, token: "t", renditions: renditions)
     }
 
     var time: MediaTime { MediaTime(seconds: now, preferredTimescale: 1_000_000) }
 
-    mutating func add(_ units: [LiveUnit]) throws {
+    mutating func add(_ units: [LiveUnit], rendition: Int = 0) throws {
         for unit in units {
             now = max(now, unit.decodeTime.seconds)
             let date = try #require(WallClockTime(milliseconds: Int64(Self.date + now * 1000)))
-            try packager.add(unit, at: time, date: date)
+            try packager.add(unit, rendition: rendition, at: time, date: date)
         }
     }
 }

@@ -43,10 +43,20 @@ enum LeadSample {
         if case .picture(let sample) = self { sample.formatDescription } else { nil }
     }
 
+    /// Whether it is a key frame in all renditions.
+    var isCommon: Bool {
+        if case .picture(let sample) = self { sample.token is CommonKeyFrame } else { true }
+    }
+
     /// Whether it needs another initialization section than a sample with this format.
+    func needsOther(than format: FormatDescription?) -> Bool { self.format?.needsOther(than: format) ?? false }
+}
+
+extension FormatDescription {
+    /// Whether it needs another initialization section.
     func needsOther(than format: FormatDescription?) -> Bool {
-        guard let mine = self.format, let format, mine !== format else { return false }
-        return mine.parameterSets != format.parameterSets || mine.codec != format.codec
+        guard let format, self !== format else { return false }
+        return parameterSets != format.parameterSets || codec != format.codec
     }
 }
 

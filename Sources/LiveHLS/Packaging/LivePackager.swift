@@ -8,20 +8,39 @@ internal import StreamingPlaylists
 
 /// Cuts the units of a live stream into parts and segments, one rendition for each track, and lists them.
 ///
+/// The video may have several renditions, each with a connection of its own. The last one, which is the smallest, leads:
+/// the others are cut where it is cut, and its connection brings the audio.
+///
 /// It has neither a clock nor files of its own: the caller passes the time, and the store keeps what comes out. After
 /// an error, and for a connection that is made again, ``begin(_:at:)`` continues the playlists with a discontinuity.
 struct LivePackager {
     let options: HLSOptions
     private let store: any LiveStore
     private let token: String
+    /// The names of the renditions of the video; none if there is one, or sound alone.
+    private let names: [String]
+    /// Those of the video in their order, then those of the audio.
     private var renditions: [Rendition] = []
+    /// The tracks of the leading connection.
     private var tracks = LiveTracks(video: nil)
+    /// The bitrate of each rendition of the video that was asked for.
+    private var bitRates: [Int: Int] = [:]
+    /// The other renditions of the video by their numbers.
+    private var videos: [Int: VideoFollower] = [:]
+    /// The renditions whose connection is open.
+    private var open: Set<Int> = []
+    /// The newest format of each of them.
+    private var newest: [Int: FormatDescription] = [:]
+    /// Whether an encoder of a ladder has other parameter sets, which the next segments state.
+    private var isChangePending = false
     private var plan: PartPlan?
     private var description = MultivariantDescription()
     private var run: Run?
     /// The date at which the last connection has ended.
     private var lastDate: WallClockTime?
     private var formatHasChanged = false
+    /// Whether a connection has ended as asked.
+    private var isEnding = false
     private var isEnded = false
 
     /// The units of one connection.
@@ -36,18 +55,36 @@ struct LivePackager {
         func date(at time: MediaTime) -> WallClockTime { date.advanced(by: time - start) }
     }
 
-    /// - Parameter token: What no other stream at this place has in the names of its files.
-    init(_ options: HLSOptions, store: any LiveStore, token: String) throws(MediaError) {
+    /// - Parameters:
+    ///   - token: What no other stream at this place has in the names of its files.
+    ///   - renditions: The names of the renditions of the video; none if there is one.
+    init(
+        _ options: HLSOptions,
+        store: any LiveStore,
+        token: String,
+        renditions: [String] = []
+    ) throws(MediaError) {
         try options.validate()
-        (self.options, self.store, self.token) = (options, store, token)
+        (self.options, self.store, self.token, names) = (options, store, token, renditions)
     }
+
+    /// The number of the rendition that decides where all are cut.
+    private var leader: Int { max(names.count - 1, 0) }
+    /// The number of renditions of the video.
+    private var videoCount: Int { tracks.video == nil ? 0 : max(names.count, 1) }
+    private var isLadder: Bool { names.count > 1 }
 
     /// Begins with the units of a connection.
     ///
+    /// - Parameter rendition: The number of the rendition that it brings.
     /// - Throws: `unsupported` if there is no track, or the tracks are not those of the connection before.
-    mutating func begin(_ tracks: LiveTracks, at now: MediaTime) throws(MediaError) {
+    mutating func begin(_ tracks: LiveTracks, rendition: Int = 0, at now: MediaTime) throws(MediaError) {
         guard !isEnded else { throw MediaError(.invalidState, "the stream has ended") }
-        try interrupt(at: now)
+        // The other connections of a ladder are not disturbed when one begins for the first time.
+        if !isLadder || bitRates[rendition] != nil { try interrupt(at: now) }
+        open.insert(rendition)
+        bitRates[rendition] = tracks.videoBitRate ?? 0
+        guard rendition == leader else { return }
         guard tracks.video != nil || !tracks.audio.isEmpty else {
             throw MediaError(.unsupported, "the stream has no track")
         }
@@ -69,11 +106,36 @@ struct LivePackager {
     /// Adds a unit. Those before the first key frame are left out.
     ///
     /// - Parameters:
+    ///   - rendition: The number of the rendition whose connection it comes from.
     ///   - now: The present time of a clock that never goes back.
     ///   - date: The present date and time.
-    mutating func add(_ unit: LiveUnit, at now: MediaTime, date: WallClockTime) throws(MediaError) {
-        guard let plan, !isEnded else { throw MediaError(.invalidState, "the stream has not begun, or has ended") }
+    mutating func add(
+        _ unit: LiveUnit,
+        rendition: Int = 0,
+        at now: MediaTime,
+        date: WallClockTime
+    ) throws(MediaError) {
+        guard !isEnded else { throw MediaError(.invalidState, "the stream has ended") }
         let before = renditions.map(\.playlist.edge)
+        if rendition == leader { try addLeading(unit, at: now, date: date) } else { addFollowing(unit, rendition) }
+        try follow(at: now)
+        let edges = renditions.map(\.playlist.edge)
+        if edges.count == before.count, edges != before { try publish(at: now) }
+    }
+
+    private mutating func addFollowing(_ unit: LiveUnit, _ rendition: Int) {
+        // The audio comes with the leading rendition.
+        guard case .video(let sample) = unit else { return }
+        let step = plan?.step ?? PartPlan.usualStep
+        if sample.isKeyFrame {
+            isChangePending = isChangePending || sample.formatDescription.needsOther(than: newest[rendition])
+            newest[rendition] = sample.formatDescription
+        }
+        videos[rendition, default: VideoFollower(step: step)].append(sample)
+    }
+
+    private mutating func addLeading(_ unit: LiveUnit, at now: MediaTime, date: WallClockTime) throws(MediaError) {
+        guard let plan else { throw MediaError(.invalidState, "the stream has not begun") }
         if let sample = LeadSample(unit, hasVideo: tracks.video != nil) {
             if run == nil { try start(sample, plan, date) } else { try addLead(sample, at: now) }
         } else if case .audio(let packet, let track) = unit,
@@ -81,9 +143,15 @@ struct LivePackager {
         {
             run?.followers[index].append(packet)
         }
-        try follow(at: now)
-        let edges = renditions.map(\.playlist.edge)
-        if edges.count == before.count, edges != before { try publish(at: now) }
+    }
+
+    /// Notes that the connection of a rendition has ended.
+    ///
+    /// - Parameter isLast: Whether the stream ends with it, so that all playlists end with the last connection.
+    mutating func close(rendition: Int = 0, isLast: Bool, at now: MediaTime) throws(MediaError) {
+        guard open.remove(rendition) != nil else { return }
+        isEnding = isEnding || isLast
+        if isEnding, open.isEmpty { try finish(at: now) }
     }
 
     /// Ends all playlists with what they have.
@@ -97,9 +165,11 @@ struct LivePackager {
 
     private mutating func publish(at now: MediaTime) throws(MediaError) {
         description.note(renditions.map(\.measured), options)
+        // Players get a ladder when all of it is there.
+        guard description.formatCount >= videoCount else { return }
         try store.publish(
             PresentationState(
-                multivariant: description.text(renditions.map(\.folder), tracks),
+                multivariant: description.text(renditions.map(\.folder), tracks, bitRates),
                 entries: renditions.map { PresentationState.Entry(folder: $0.folder, playlist: $0.playlist) }
             )
         )
@@ -112,6 +182,7 @@ struct LivePackager {
 extension LivePackager {
     private mutating func start(_ first: LeadSample, _ plan: PartPlan, _ date: WallClockTime) throws(MediaError) {
         guard first.isKeyFrame, first.decodeTime.isValid, first.presentationTime.isValid else { return }
+        guard !isLadder || first.isCommon else { return }
         let lead = LeadTrack(first: first)
         let start = lead.time(of: first)
         // Dates do not go back, also if the clock of the machine does.
@@ -128,11 +199,16 @@ extension LivePackager {
             date: date,
             start: start
         )
-        renditions[0].begin(muxer, at: start, date: date)
+        renditions[leader].begin(muxer, at: start, date: date)
+        guard isLadder else { return }
+        for number in 0..<leader {
+            videos[number, default: VideoFollower(step: plan.step)].begin(at: first.presentationTime)
+        }
     }
 
     private mutating func makeRenditions(_ plan: PartPlan, _ date: WallClockTime) throws(MediaError) {
-        let names = (tracks.video == nil ? [] : ["video"]) + tracks.audio.indices.map { "audio-\($0 + 1)" }
+        let ofVideo = tracks.video == nil ? [] : isLadder ? self.names.map { "video-\($0)" } : ["video"]
+        let names = ofVideo + tracks.audio.indices.map { "audio-\($0 + 1)" }
         let playlist = options.playlist(plan, holdsRequests: store.holdsRequests)
         var made: [Rendition] = []
         for name in names {
@@ -143,9 +219,18 @@ extension LivePackager {
 
     private mutating func leadMuxer(_ sample: LeadSample) throws(MediaError) -> PartMuxer {
         guard let format = sample.format else { return try PartMuxer(audio: tracks.audio[0]) }
-        formatHasChanged = formatHasChanged || sample.needsOther(than: description.format)
-        description.note(format)
-        return PartMuxer(video: format, frameRate: tracks.frameRate, repeatsParameterSets: formatHasChanged)
+        formatHasChanged = formatHasChanged || sample.needsOther(than: description.format(of: leader))
+        return videoMuxer(format, leader)
+    }
+
+    /// The muxer of a ladder repeats parameter sets, because its encoders are not replaced all at once.
+    private mutating func videoMuxer(_ format: FormatDescription, _ rendition: Int) -> PartMuxer {
+        description.note(format, of: rendition)
+        return PartMuxer(
+            video: format,
+            frameRate: tracks.frameRate,
+            repeatsParameterSets: formatHasChanged || isLadder
+        )
     }
 
     /// Completes the segments of a connection that has ended.
@@ -167,12 +252,17 @@ extension LivePackager {
             let last = min(run.followers[index].end, max(end, renditions[number].partStart))
             try renditions[number].complete(at: last, in: store, now: now)
         }
-        try renditions[0].complete(at: end, in: store, now: now)
+        for number in videos.keys.sorted() {
+            while let action = videos[number]?.next(horizon: nil) { try perform(action, number, at: now) }
+            try renditions[number].complete(at: end, in: store, now: now)
+        }
+        videos = [:]
+        try renditions[leader].complete(at: end, in: store, now: now)
         lastDate = run.date(at: end)
         self.run = nil
     }
 
-    private func rendition(of audio: Int) -> Int { (tracks.video == nil ? 0 : 1) + audio }
+    private func rendition(of audio: Int) -> Int { videoCount + audio }
 }
 
 // MARK: - Units
@@ -189,30 +279,45 @@ extension LivePackager {
                 allowed: "above \(run.planner.horizon)"
             )
         }
-        let isChange = sample.isKeyFrame && sample.needsOther(than: run.lead.format)
+        var isChange = sample.isKeyFrame && sample.needsOther(than: run.lead.format)
         let heldTime = run.planner.horizon
-        let step = try run.planner.add(time, isKeyFrame: sample.isKeyFrame, isChange: isChange)
+        isChangePending = isChangePending || isLadder && isChange
+        // A ladder is cut only where all of its renditions have a key frame.
+        var step = try run.planner.add(
+            time,
+            isKeyFrame: sample.isKeyFrame && (!isLadder || sample.isCommon),
+            isChange: isChange && !isLadder
+        )
+        if isLadder {
+            isChange = isChangePending && step.after.map { $0.kind != .part } ?? false
+            if isChange {
+                step.after?.kind = .discontinuity
+                isChangePending = false
+            }
+        }
         let held = run.lead.held.take()
         if !step.isRefused { (run.lead.held, run.lead.format) = (sample, sample.format) }
         let boundaries = ([step.before] + step.during + [step.after]).compactMap(\.self)
         for boundary in boundaries {
             for index in run.followers.indices { run.followers[index].append(boundary) }
+            for number in videos.keys { videos[number]?.append(boundary, keyFrame: sample.presentationTime) }
         }
         self.run = run
-        if let boundary = step.before { try close(0, boundary, at: now) }
+        if let boundary = step.before { try close(leader, boundary, at: now) }
         if let held {
             let end = step.isRefused ? heldTime + plan.step : step.after?.end ?? time
             try write(held, duration: end - heldTime)
         }
-        for boundary in step.during { try close(0, boundary, at: now) }
-        if let boundary = step.after { try close(0, boundary, at: now) }
-        if isChange, !step.isRefused { renditions[0].replace(try leadMuxer(sample)) }
+        for boundary in step.during { try close(leader, boundary, at: now) }
+        if let boundary = step.after { try close(leader, boundary, at: now) }
+        guard isChange, !step.isRefused, sample.needsOther(than: description.format(of: leader)) else { return }
+        renditions[leader].replace(try leadMuxer(sample))
     }
 
     private mutating func write(_ sample: LeadSample, duration: MediaTime) throws(MediaError) {
         switch sample {
-        case .picture(let picture): try renditions[0].write(picture, duration: duration)
-        case .packet(let packet): try renditions[0].write(packet, duration: duration)
+        case .picture(let picture): try renditions[leader].write(picture, duration: duration)
+        case .packet(let packet): try renditions[leader].write(packet, duration: duration)
         }
     }
 
@@ -223,6 +328,9 @@ extension LivePackager {
 
     private mutating func follow(at now: MediaTime) throws(MediaError) {
         guard let horizon = run?.planner.horizon, let count = run?.followers.count else { return }
+        for number in videos.keys.sorted() {
+            while let action = videos[number]?.next(horizon: horizon) { try perform(action, number, at: now) }
+        }
         for index in 0..<count {
             while let track = run?.followers[index].track, let action = run?.followers[index].next(horizon: horizon) {
                 let number = rendition(of: track)
@@ -234,6 +342,21 @@ extension LivePackager {
                 case .close(let boundary): try close(number, boundary, at: now)
                 }
             }
+        }
+    }
+
+    private mutating func perform(_ action: VideoFollower.Action, _ number: Int, at now: MediaTime) throws(MediaError) {
+        switch action {
+        case .begin(let picture, let time):
+            let muxer = videoMuxer(picture.formatDescription, number)
+            renditions[number].begin(muxer, at: time, date: run?.date(at: time))
+        case .write(let picture, let duration): try renditions[number].write(picture, duration: duration)
+        case .close(let boundary, let next):
+            try close(number, boundary, at: now)
+            guard boundary.kind == .discontinuity, let format = next?.formatDescription,
+                format.needsOther(than: description.format(of: number))
+            else { return }
+            renditions[number].replace(videoMuxer(format, number))
         }
     }
 }

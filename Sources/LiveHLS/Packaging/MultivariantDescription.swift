@@ -9,16 +9,24 @@ internal import StreamingPlaylists
 ///
 /// Bitrates are those that were asked for until segments are larger: the peaks that were measured are kept.
 struct MultivariantDescription {
-    /// The format of the newest pictures.
-    private(set) var format: FormatDescription?
-    private var codecs: [String] = []
+    /// The format of the newest pictures of each rendition of the video.
+    private var formats: [Int: FormatDescription] = [:]
+    private var codecs: [Int: [String]] = [:]
     /// The bitrates of each rendition.
     private var rates: [MultivariantPlaylist.BitRates] = []
 
+    /// The number of renditions of the video whose format is known.
+    var formatCount: Int { formats.count }
+
+    /// The format of the newest pictures of a rendition of the video.
+    func format(of video: Int) -> FormatDescription? { formats[video] }
+
     /// Notes the format of pictures.
-    mutating func note(_ format: FormatDescription) {
-        self.format = format
-        if let codec = format.codecName, !codecs.contains(codec) { codecs.append(codec) }
+    mutating func note(_ format: FormatDescription, of video: Int) {
+        formats[video] = format
+        if let codec = format.codecName, codecs[video]?.contains(codec) != true {
+            codecs[video, default: []].append(codec)
+        }
     }
 
     /// Notes the durations and sizes of the newest segments of each rendition.
@@ -38,28 +46,19 @@ struct MultivariantDescription {
 
     /// The playlist.
     ///
-    /// - Parameter folders: The folders of the renditions: that of the video, then those of the audio.
-    func text(_ folders: [String], _ tracks: LiveTracks) -> String {
+    /// - Parameters:
+    ///   - folders: The folders of the renditions: those of the video, then those of the audio.
+    ///   - asked: The bitrates of the video that were asked for, by rendition.
+    func text(_ folders: [String], _ tracks: LiveTracks, _ asked: [Int: Int]) -> String {
         let paths = folders.map { "\($0)/\(Rendition.playlistName)" }
-        let audioPaths = tracks.video == nil ? paths : Array(paths.dropFirst())
+        let videos = paths.count - tracks.audio.count
+        let audioPaths = Array(paths.dropFirst(videos))
         let ofAudio = tracks.audio.indices.map { index in
-            rate(index + (tracks.video == nil ? 0 : 1), asked: tracks.audio[index].bitRate, peak: 1.1)
+            rate(index + videos, asked: tracks.audio[index].bitRate, peak: 1.1)
         }
-        guard let format, tracks.video != nil, let path = paths.first else {
-            return Self.soundOnly(audioPaths, tracks.audio, ofAudio)
-        }
-        let ratio = format.pixelAspectRatio.isPositive ? format.pixelAspectRatio.doubleValue : 1
-        var video = MultivariantPlaylist.Video(
-            path: path,
-            bitRates: rate(0, asked: tracks.videoBitRate ?? 0, peak: 1.25),
-            codec: codecs.first ?? "avc1.640028",
-            width: Int((Double(format.width) * ratio).rounded()),
-            height: format.height,
-            frameRate: tracks.frameRate,
-            range: MultivariantPlaylist.VideoRange(live: format.color)
-        )
-        video.codecs = codecs
-        var playlist = MultivariantPlaylist(variants: [video])
+        let variants = (0..<videos).compactMap { variant($0, paths[$0], tracks.frameRate, asked[$0] ?? 0) }
+        guard !variants.isEmpty else { return Self.soundOnly(audioPaths, tracks.audio, ofAudio) }
+        var playlist = MultivariantPlaylist(variants: variants)
         playlist.audio = tracks.audio.indices.map { index in
             let track = tracks.audio[index]
             var rendition = MultivariantPlaylist.AudioRendition(
@@ -77,6 +76,27 @@ struct MultivariantDescription {
             average: ofAudio.map(\.average).max() ?? 0
         )
         return playlist.text
+    }
+
+    private func variant(
+        _ video: Int,
+        _ path: String,
+        _ frameRate: Rational?,
+        _ asked: Int
+    ) -> MultivariantPlaylist.Video? {
+        guard let format = formats[video] else { return nil }
+        let ratio = format.pixelAspectRatio.isPositive ? format.pixelAspectRatio.doubleValue : 1
+        var variant = MultivariantPlaylist.Video(
+            path: path,
+            bitRates: rate(video, asked: asked, peak: 1.25),
+            codec: "avc1.640028",
+            width: Int((Double(format.width) * ratio).rounded()),
+            height: format.height,
+            frameRate: frameRate,
+            range: MultivariantPlaylist.VideoRange(live: format.color)
+        )
+        if let found = codecs[video] { variant.codecs = found }
+        return variant
     }
 
     private func rate(_ index: Int, asked: Int, peak: Double) -> MultivariantPlaylist.BitRates {

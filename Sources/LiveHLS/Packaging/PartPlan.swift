@@ -53,7 +53,8 @@ struct PartPlan: Hashable {
         self.init(part: options.part, step: step, packets: packets)
     }
 
-    private static let usualStep = MediaTime(value: 1, timescale: 30)
+    /// Of pictures whose rate is not known.
+    static let usualStep = MediaTime(value: 1, timescale: 30)
 }
 
 extension AudioStreamDescription {

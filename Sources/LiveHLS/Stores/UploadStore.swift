@@ -25,6 +25,8 @@ final class UploadStore: LiveStore, HLSPlace {
         var phase = Phase.idle
         /// Counts connections, so that the work of an earlier one changes nothing.
         var connection = 0
+        /// How many outputs use the connection: each rendition has one.
+        var users = 0
         var work: Task<Void, Never>?
         /// Tells the work that the queue has something.
         var signal: AsyncStream<Void>.Continuation?
@@ -90,36 +92,56 @@ final class UploadStore: LiveStore, HLSPlace {
     /// - Throws: `unsupported` or `unavailable` if it refuses; `unavailable`, `inputOutput` or `deadlineExceeded` if
     ///   another attempt may succeed; `cancelled`.
     func connect(_ limits: ConnectionLimits, _ stop: StopSignal) throws(MediaError) {
-        let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let (earlier, connection) = state.withLock { state in
-            state.connection += 1
-            state.phase = .connecting
-            state.signal = signal
-            state.earlierBytes = state.queue.addedBytes
-            return (state.work, state.connection)
+        state.withLock { state in
+            state.users += 1
+            begin(&state, limits)
         }
+        do throws(MediaError) {
+            while true {
+                switch state.withLock({ $0.phase }) {
+                case .idle, .connecting: try stop.wait(for: [], until: 10)
+                case .connected: return
+                case .lost(let error): throw error
+                }
+            }
+        } catch {
+            disconnect()
+            throw error
+        }
+    }
+
+    /// Begins the work for a connection, unless another output has begun it.
+    private func begin(_ state: inout State, _ limits: ConnectionLimits) {
+        switch state.phase {
+        case .connecting, .connected: return
+        case .idle, .lost: break
+        }
+        let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        state.connection += 1
+        state.phase = .connecting
+        state.signal = signal
+        state.earlierBytes = state.queue.addedBytes
+        let (earlier, connection) = (state.work, state.connection)
         earlier?.cancel()
-        let work = Task { [weak self] in
+        state.work = Task { [weak self] in
             // Nothing of an earlier connection may come after what this one sends.
             await earlier?.value
             await self?.work(connection, signals, limits)
         }
-        state.withLock { $0.work = work }
-        while true {
-            try stop.wait(for: [], until: 10)
-            switch state.withLock({ $0.phase }) {
-            case .idle, .connecting: continue
-            case .connected: return
-            case .lost(let error): throw error
-            }
+    }
+
+    /// Ends the work for a connection when no output uses it any more; what waits is kept.
+    func disconnect() {
+        state.withLock { state in
+            state.users -= 1
+            guard state.users <= 0 else { return }
+            state.work?.cancel()
+            state.phase = .idle
         }
     }
 
-    /// Ends the work for a connection; what waits is kept.
-    func disconnect() { state.withLock { $0.work }?.cancel() }
-
     func stop() {
-        disconnect()
+        state.withLock { $0.work?.cancel() }
         client.stop()
     }
 

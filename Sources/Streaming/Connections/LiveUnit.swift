@@ -68,3 +68,9 @@ public struct LiveTracks: Sendable {
         (self.video, self.frameRate, self.videoBitRate, self.audio) = (video, frameRate, videoBitRate, audio)
     }
 }
+
+/// The token of a picture that is a key frame in every rendition of a stream, so that all of them can be cut there.
+package struct CommonKeyFrame: Sendable {
+    /// Makes a token.
+    package init() {}
+}

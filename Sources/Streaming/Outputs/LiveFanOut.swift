@@ -7,8 +7,9 @@ internal import Synchronization
 
 /// Passes coded video and audio to all outputs of a live stream. It never waits for any of them.
 ///
-/// One thread writes; the rest is safe on any thread.
-package final class LiveFanOut: OutputSink {
+/// The video may have several renditions, each of which one thread writes: the first one to the fan-out itself, which also
+/// gets the audio, and the others to ``branch(_:)``. Each output takes one rendition. All renditions share the audio.
+package final class LiveFanOut: OutputSink, Sendable {
     /// The outputs, and what has passed to them, for other threads.
     package final class Outputs: Sendable {
         fileprivate struct State {
@@ -17,54 +18,72 @@ package final class LiveFanOut: OutputSink {
 
         /// The outputs.
         package let all: [LiveOutput]
+        /// The number of the rendition that each of them takes.
+        package let renditions: [Int]
         fileprivate let state = Mutex(State())
 
         /// Makes a list of outputs that have not begun.
-        package init(_ all: [LiveOutput]) { self.all = all }
+        ///
+        /// - Parameter renditions: The number of the rendition that each of them takes; `nil` if there is one.
+        package init(_ all: [LiveOutput], renditions: [Int]? = nil) {
+            (self.all, self.renditions) = (all, renditions ?? all.map { _ in 0 })
+        }
 
         /// Whether an output cannot show pictures before the next key frame.
         package var needKeyFrame: Bool { all.contains(where: \.needsKeyFrame) }
 
         /// The rate of the audio, in bit/s.
         package var audioRate: Double { state.withLock { $0.audioBytes.bitsPerSecond } }
+
+        /// The outputs that take a rendition.
+        package func taking(_ rendition: Int) -> [LiveOutput] {
+            zip(all, renditions).filter { $0.1 == rendition }.map(\.0)
+        }
+    }
+
+    private struct State {
+        var tracks: [MediaTrack] = []
+        var lanes: [FanOutLane]
     }
 
     private let outputs: Outputs
-    private let frameRate: Rational?
-    private let bitRate: Int?
-    private var tracks: [MediaTrack] = []
-    private var hasVideo = true
-    private var hasStarted = false
-    private var interleaver = Interleaver(tracks: 1)
-    /// Audio that comes before the first picture.
-    private var early: [LiveUnit] = []
-    private var count = 0
-    private var byteCount: Int64 = 0
-    private var first: MediaTime?
-    private var last = MediaTime.zero
+    private let state: Mutex<State>
 
     /// Makes a fan-out to outputs that have not begun.
     ///
     /// - Parameters:
     ///   - frameRate: The frame rate in frames per second, if it is constant.
-    ///   - bitRate: The intended bitrate of the video in bit/s.
-    package init(_ outputs: Outputs, frameRate: Rational?, bitRate: Int?) {
-        (self.outputs, self.frameRate, self.bitRate) = (outputs, frameRate, bitRate)
+    ///   - bitRates: The intended bitrate of the video of each rendition in bit/s.
+    package init(_ outputs: Outputs, frameRate: Rational?, bitRates: [Int?]) {
+        self.outputs = outputs
+        let lanes = bitRates.enumerated().map { number, bitRate in
+            FanOutLane(outputs.taking(number), frameRate: frameRate, bitRate: bitRate)
+        }
+        state = Mutex(State(lanes: lanes))
     }
 
     package var takesAudio: Bool { true }
     package var temporaryPath: String? { nil }
 
-    package func omitVideo() throws(MediaError) { hasVideo = false }
+    /// The sink of another rendition than the first one. Its end is that of the fan-out.
+    package func branch(_ rendition: Int) -> any OutputSink { Branch(self, rendition) }
+
+    package func omitVideo() throws(MediaError) {
+        state.withLock { state in for index in state.lanes.indices { state.lanes[index].hasVideo = false } }
+    }
 
     package func addTrack(_ track: MediaTrack) throws(MediaError) -> MediaSink.Acceptance {
-        guard !hasStarted else {
-            throw MediaError(.invalidState, "the stream has already begun; add tracks before the first sample")
-        }
         guard track.audio != nil else {
             return .refused(reason: "live streams do not carry \(track.kind.rawValue)")
         }
-        tracks.append(track)
+        let hasStarted = state.withLock { state in
+            let hasStarted = state.lanes.contains(where: \.hasStarted)
+            if !hasStarted { state.tracks.append(track) }
+            return hasStarted
+        }
+        guard !hasStarted else {
+            throw MediaError(.invalidState, "the stream has already begun; add tracks before the first sample")
+        }
         return .accepted
     }
 
@@ -78,17 +97,14 @@ package final class LiveFanOut: OutputSink {
 
     package func prepareForSwitches() {}
 
-    package func write(_ sample: SampleBuffer) throws(MediaError) {
-        guard !sample.isDropped else { return }
-        try start(sample.formatDescription)
-        count += 1
-        pass(.video(sample), track: 0)
-        first = min(first ?? sample.presentationTime, sample.presentationTime)
-        last = max(last, sample.presentationTime)
+    package func write(_ sample: SampleBuffer) throws(MediaError) { write(sample, of: 0) }
+
+    fileprivate func write(_ sample: SampleBuffer, of rendition: Int) {
+        state.withLock { $0.lanes[rendition].add(sample, $0.tracks.compactMap(\.audio)) }
     }
 
     package func write(_ packet: MediaPacket) throws(MediaError) {
-        guard let index = tracks.firstIndex(where: { $0 === packet.track }) else {
+        guard let index = state.withLock({ $0.tracks.firstIndex { $0 === packet.track } }) else {
             throw MediaError(
                 .invalidArgument,
                 "the packet's track was not added to the output",
@@ -97,37 +113,11 @@ package final class LiveFanOut: OutputSink {
         }
         let sample = try packet.audioSample()
         outputs.state.withLock { $0.audioBytes.add(sample) }
-        let unit = LiveUnit.audio(sample, track: index)
-        guard hasStarted || !hasVideo else {
-            // Without a picture, receivers would get a stream that has none.
-            early.append(unit)
-            if early.count > Self.mostEarly { early.removeFirst() }
-            return
+        state.withLock { state in
+            let audio = state.tracks.compactMap(\.audio)
+            for lane in state.lanes.indices { state.lanes[lane].add(sample, track: index, audio) }
         }
-        try start(nil)
-        pass(unit, track: index + (hasVideo ? 1 : 0))
     }
-
-    /// Some seconds of audio, which waits for the first picture.
-    private static let mostEarly = 512
-
-    private func start(_ video: FormatDescription?) throws(MediaError) {
-        guard !hasStarted else { return }
-        hasStarted = true
-        let audio = tracks.compactMap(\.audio)
-        interleaver = Interleaver(tracks: audio.count + (hasVideo ? 1 : 0))
-        let description = LiveTracks(video: video, frameRate: frameRate, videoBitRate: bitRate, audio: audio)
-        for output in outputs.all { output.start(description) }
-        for unit in early { if case .audio(_, let track) = unit { pass(unit, track: track + 1) } }
-        early = []
-    }
-
-    private func pass(_ unit: LiveUnit, track: Int) {
-        byteCount += Int64(unit.byteCount)
-        for unit in interleaver.add(unit, track: track, at: LiveOutput.now) { passOn(unit) }
-    }
-
-    private func passOn(_ unit: LiveUnit) { for output in outputs.all { output.enqueue(unit) } }
 
     package func complete() throws(MediaError) {}
 
@@ -135,22 +125,61 @@ package final class LiveFanOut: OutputSink {
     ///
     /// - Throws: The error of the outputs if none of them has ended as asked.
     package func finish() throws(MediaError) -> MediaSink.Summary {
-        for unit in interleaver.finish() { passOn(unit) }
+        state.withLock { state in for index in state.lanes.indices { state.lanes[index].finish() } }
         for output in outputs.all { output.beginFinish() }
         let deadlines = outputs.all.map(\.deadline)
         for (output, deadline) in zip(outputs.all, deadlines) { output.finish(by: deadline) }
         if let error = outputs.failure { throw error }
-        return MediaSink.Summary(byteCount: byteCount, sampleCount: count, duration: duration)
+        return summary(of: 0)
     }
 
-    /// From the first picture to the end of the last one, which is shown as long as the others on average.
-    private var duration: MediaTime {
-        guard let first, count > 1 else { return .zero }
-        let shown = last - first
-        return shown + .rational(shown.value, numerator: 1, denominator: Int64(shown.timescale) * Int64(count - 1))
+    fileprivate func summary(of rendition: Int) -> MediaSink.Summary {
+        state.withLock { $0.lanes[rendition].summary }
     }
 
     package func abort() { for output in outputs.all { output.abort() } }
+
+    /// The sink of a rendition without audio.
+    private final class Branch: OutputSink {
+        private let fanOut: LiveFanOut
+        private let rendition: Int
+
+        init(_ fanOut: LiveFanOut, _ rendition: Int) { (self.fanOut, self.rendition) = (fanOut, rendition) }
+
+        var takesAudio: Bool { false }
+        var temporaryPath: String? { nil }
+
+        func omitVideo() throws(MediaError) {
+            throw MediaError(.unsupported, "a rendition of the video needs video")
+        }
+
+        func addTrack(_ track: MediaTrack) throws(MediaError) -> MediaSink.Acceptance {
+            .refused(reason: "the audio belongs to the first rendition")
+        }
+
+        func setChapters(_ chapters: [Chapter]) throws(MediaError) -> MediaSink.Acceptance {
+            try fanOut.setChapters(chapters)
+        }
+
+        func setMetadata(_ metadata: [String: String]) throws(MediaError) -> MediaSink.Acceptance {
+            try fanOut.setMetadata(metadata)
+        }
+
+        func prepareForSwitches() {}
+
+        func write(_ sample: SampleBuffer) throws(MediaError) { fanOut.write(sample, of: rendition) }
+
+        func write(_ packet: MediaPacket) throws(MediaError) {
+            throw MediaError(.invalidArgument, "the audio belongs to the first rendition")
+        }
+
+        func complete() throws(MediaError) {}
+
+        func finish() throws(MediaError) -> MediaSink.Summary { fanOut.summary(of: rendition) }
+
+        /// Without one of its renditions, the stream cannot go on.
+        func abort() { fanOut.abort() }
+    }
 }
 
 extension LiveFanOut.Outputs {

@@ -29,6 +29,8 @@ package final class LiveOutput: Sendable {
         package var isListener = false
         /// Decides the bitrate of the video.
         package var strategy: any BitRateStrategy = AdaptiveBitRate()
+        /// The name of the rendition that it takes, if there are several.
+        package var rendition: String?
 
         /// Makes the default options.
         package init() {}
@@ -69,12 +71,14 @@ package final class LiveOutput: Sendable {
         stop = try StopSignal()
         self.options = options
         self.connect = connect
+        var status = OutputStatus(address: address)
+        status.rendition = options.rendition
         state = Mutex(
             State(
                 tracks: LiveTracks(video: nil),
                 queue: LiveQueue(hasVideo: true, limits: options.queue),
                 machine: OutputMachine(policy: options.policy),
-                status: OutputStatus(address: address),
+                status: status,
                 strategy: options.strategy,
                 timeline: ConnectionTimeline(restarts: options.restartsTimes)
             )

@@ -42,6 +42,8 @@ public enum OutputState: Sendable, Hashable {
 public struct OutputStatus: Sendable, Hashable {
     /// The address without secrets.
     public var address: String
+    /// The name of the rendition that it takes; `nil` if there is one.
+    public var rendition: String?
     /// The state.
     public var state = OutputState.idle
     /// The number of times that it has connected again.
