@@ -76,7 +76,8 @@ class Kept(unittest.TestCase):
                 self.assertGreaterEqual(len(document["files"]), 2)
                 for number, file in enumerate(document["files"], 1):
                     self.assertEqual(file["path"], str(disk / f"part-{number:03}.{kind}"))
-                for file in document["files"][:-1]:
+                # The disk may be full in one file, and have a little room for the next one when that is cut.
+                for file in document["files"][:-2]:
                     self.assertAlmostEqual(file["duration"], 2, delta=0.5)
 
     @unittest.skipUnless(rig.can_mount(), "needs a disk of its own")

@@ -423,7 +423,10 @@ public final class MediaSink {
         do throws(MediaError) {
             try file.recover(size)
             // A file that cannot be read now may be later.
-            let found = (try? format.measure(path, abandonment ?? Cancellation())) ?? (0, .zero)
+            let measured = try? format.measure(path, abandonment ?? Cancellation())
+            // Sound without any picture of a file that has pictures.
+            if let measured, measured.samples == 0, firstSample != nil { return nil }
+            let found = measured ?? (0, .zero)
             let byteCount = try file.commit()
             return Summary(byteCount: byteCount, sampleCount: found.samples, duration: found.duration)
         } catch {
