@@ -41,7 +41,9 @@ extension ServiceClient {
 
     /// Uses another input of a live job from now on.
     ///
-    /// - Parameter input: The index of the input in the request.
+    /// - Parameters:
+    ///   - id: The identifier of the live job.
+    ///   - input: The index of the input in the request.
     public func switchLive(_ id: String, to input: Int) async throws(ClientError) -> LiveJob {
         let body = LiveSwitch { $0.input = input }
         return try await transport.value(Exchange(.POST, ServicePath("live", id, "switch"), body: body.jsonBytes))
@@ -49,7 +51,9 @@ extension ServiceClient {
 
     /// Changes the highest bit rate of a live job from now on.
     ///
-    /// - Parameter bitRate: The average bit rate of the video in bit/s.
+    /// - Parameters:
+    ///   - id: The identifier of the live job.
+    ///   - bitRate: The average bit rate of the video in bit/s.
     public func updateLive(_ id: String, bitRate: Int) async throws(ClientError) -> LiveJob {
         let body = LiveUpdate { $0.bitRate = bitRate }
         return try await transport.value(Exchange(.POST, ServicePath("live", id, "update"), body: body.jsonBytes))

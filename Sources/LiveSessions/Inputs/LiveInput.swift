@@ -67,7 +67,10 @@ public struct LiveInput: Sendable {
 
     /// Makes an input from a device that delivers pictures.
     ///
-    /// - Parameter memory: Where the device is asked for them, if there is a choice: `open` uses its modifiers.
+    /// - Parameters:
+    ///   - name: The name for people.
+    ///   - memory: Where the device is asked for them, if there is a choice: `open` uses its modifiers.
+    ///   - open: Opens the device.
     public static func pictures(
         name: String,
         memory: PictureMemory? = nil,
