@@ -122,7 +122,7 @@ struct FoundDevices: Sendable {
         return text
     }
 
-    /// The devices for programs; docs/command.md describes every key.
+    /// The devices for programs; docs/live.md describes every key.
     var document: JSON {
         .object([
             "kinds": .array(

@@ -73,7 +73,7 @@ extension RecordOutcome {
         }
     }
 
-    /// The output of `record --json`; docs/command.md describes every key.
+    /// The output of `record --json`; docs/live.md describes every key.
     var document: JSON {
         .object([
             "status": .string(status.name),

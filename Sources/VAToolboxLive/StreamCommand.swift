@@ -11,7 +11,7 @@ import Streaming
 struct StreamCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "stream",
-        abstract: "Send devices, files or live URLs by RTMP, SRT, UDP, RTP and HLS, from one encode.",
+        abstract: "Send devices, files or live URLs by RTMP, SRT, UDP, RTP and HLS.",
         usage:
             "vatoolbox stream [<file> ...] [--video <device>] [--audio <device>] --to <url> [--to <url> ...] [options]",
         discussion: """

@@ -49,7 +49,7 @@ struct StreamOutcome: FileOutcome {
         return page.text
     }
 
-    /// The output of `stream --json`; docs/command.md describes every key.
+    /// The output of `stream --json`; docs/live.md describes every key.
     var document: JSON {
         var members: JSON.KeyValuePairs = [
             "status": .string(status.name),
