@@ -319,6 +319,7 @@ package struct EncodingService: Sendable {
         let prefixes = ["LIBVA_", "MESA_", "VATOOLBOX_", "RENDER_", "REFERENCE_", "INTEL_", "AMD_", "RADEON"]
         let ofCommands = [
             "VATOOLBOX_KEY", "VATOOLBOX_URL", "VATOOLBOX_STREAM_KEY", "VATOOLBOX_STREAM_ID", "VATOOLBOX_PASSPHRASE",
+            "VATOOLBOX_AUTHORIZATION",
         ]
         return names.contains(name)
             || prefixes.contains { name.hasPrefix($0) } && !name.hasPrefix(Setting.variablePrefix)

@@ -26,6 +26,9 @@ public struct HLSAddress: Sendable, Hashable, CustomStringConvertible {
         case upload(HLSUploadAddress)
         /// A server in this program.
         case server(host: String, port: UInt16, tls: TLS?)
+
+        /// Whether it is a folder, which needs no network.
+        var isFolder: Bool { if case .folder = self { true } else { false } }
     }
 
     /// The files for TLS.

@@ -60,10 +60,20 @@ package final class HLSDestination: Sendable {
     /// Makes the output that sends to this destination.
     ///
     /// - Parameter rendition: The number of the rendition that it sends; each has an output of its own.
+    /// - Throws: `invalidArgument` for another place than a folder if only some addresses may be used: the clients and
+    ///   servers of HTTP cannot be held to them.
     package func makeOutput(
         _ options: LiveOutput.Options = .init(),
         rendition: Int = 0
     ) throws(MediaError) -> LiveOutput {
+        if options.limits.addresses != nil, !address.place.isFolder {
+            throw MediaError(
+                .invalidArgument,
+                "HLS by a network is not possible with public addresses only",
+                given: address.description,
+                allowed: "hls:FOLDER"
+            )
+        }
         var options = options
         // Playlists continue over connections.
         options.restartsTimes = false

@@ -61,7 +61,11 @@ class Control(unittest.TestCase):
                          f"srt://127.0.0.1:{port}", f"srt://:{port}?mode=listener"):
             status, errors = rig.refused("stream", "--video", "test", "--to", receiver, "--public-addresses")
             self.assertIn("is not public", errors, receiver)
-        for name in (f"url:srt://127.0.0.1:{port}", "url:http://127.0.0.1/x.m3u8"):
+        for receiver in (f"hls:put:http://127.0.0.1:{port}/live/", f"hls:http://127.0.0.1:{port}/"):
+            status, errors = rig.refused("stream", "--video", "test", "--to", receiver, "--public-addresses")
+            self.assertIn("HLS by a network is not possible with public addresses only", errors, receiver)
+        for name in (f"url:srt://127.0.0.1:{port}", "url:http://127.0.0.1/x.m3u8", "url:http://127.0.0.1/film.mp4",
+                     "file:http://127.0.0.1/film.mp4"):
             status, errors = rig.refused("stream", "--video", name, "--to", f"udp://127.0.0.1:{port}",
                                          "--public-addresses", "--allow-address", "10.0.0.0/8")
             self.assertRegex(errors, "is not public|not allowed here", name)

@@ -89,7 +89,7 @@ final class FilePlayer {
     ) throws(MediaError) -> MediaSource {
         if stop.isStopped { throw StopSignal.stopped }
         var (path, options) = (path, request.source)
-        if request.isLive, let policy = request.addresses {
+        if let policy = request.addresses, InputAddress(text: path).scheme != nil {
             let pinned = try PinnedInput(InputAddress(text: path), policy)
             (path, options.format) = (pinned.url, pinned.format)
         }
@@ -199,7 +199,7 @@ extension LiveInput {
     ///   - paths: The paths or URLs, one after the other.
     ///   - isLooped: Whether the first one follows the last one, for ever.
     ///   - waitsAtStart: Whether a live URL that cannot be opened at the start is waited for.
-    ///   - addresses: Which addresses a live URL may name; `nil` for all.
+    ///   - addresses: Which addresses a URL may name, in one of the protocols of live URLs; `nil` for all.
     /// - Returns: The input, which one session at a time can use.
     package static func files(
         _ paths: [String],
