@@ -94,8 +94,14 @@ final class StreamJob: LiveJob {
                 keyFrameInterval: settings.video.keyFrameInterval.duration
             ),
             settings: settings,
-            options: try command.output.options(files: command.files)
+            options: try command.output.options(files: command.files + Self.files(among: command.inputs.video))
         )
+    }
+
+    /// The paths of the files among the inputs of `--video`.
+    private static func files(among texts: [String]) throws(MediaError) -> [String] {
+        let addresses = try texts.map { (text) throws(MediaError) in try DeviceAddress(text) }
+        return addresses.filter { $0.kind == "file" }.map(\.name)
     }
 
     /// An input of `--video`: besides devices, `file:PATH[,loop=on]` and `url:URL`.

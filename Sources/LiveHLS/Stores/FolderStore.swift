@@ -132,11 +132,16 @@ final class FolderStore: LiveStore {
     /// Deletes the files that a stream has, and nothing else.
     private func deleteOlder() throws(MediaError) {
         unlink("\(path)/\(PresentationState.multivariantPath)")
-        for folder in Self.names(in: path) where folder == "video" || folder.hasPrefix("audio-") {
+        for folder in Self.names(in: path) where Self.isRendition(folder) {
             for name in Self.names(in: "\(path)/\(folder)") where Self.isOurs(name) {
                 unlink("\(path)/\(folder)/\(name)")
             }
         }
+    }
+
+    /// Whether a folder is one of a rendition: that of the video, or of a ladder, or of sound.
+    private static func isRendition(_ folder: String) -> Bool {
+        folder == "video" || folder.hasPrefix("video-") || folder.hasPrefix("audio-")
     }
 
     private static func isOurs(_ name: String) -> Bool {

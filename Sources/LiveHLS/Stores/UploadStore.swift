@@ -232,7 +232,9 @@ extension UploadStore {
         switch work {
         case .files(let files):
             return await all(files) { [self] file in
-                let rest = file.isNeeded ? limit : limit - .nanoseconds(Int64((Self.now - file.arrival) * 1e9))
+                let age = state.withLock { $0.queue.limits.age }
+                let left = TimeAmount.nanoseconds(Int64((age - (Self.now - file.arrival)) * 1e9))
+                let rest = file.isNeeded ? limit : min(limit, left)
                 let verdict = await put(file.path, file.content, within: rest)
                 if verdict == .done { state.withLock { $0.finish(file) } }
                 return verdict
