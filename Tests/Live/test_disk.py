@@ -81,6 +81,23 @@ class Kept(unittest.TestCase):
                     self.assertAlmostEqual(file["duration"], 2, delta=0.5)
 
     @unittest.skipUnless(rig.can_mount(), "needs a disk of its own")
+    def test_the_recording_of_a_stream(self):
+        disk = rig.Disk(self, SIZE)
+        run = rig.Run(self, "stream", "--preset", "ultrafast", "--bitrate", BITRATE, "--video", "v4l2", "--audio", "test",
+                      "--to", f"hls:{self.folder / 'show'}", "--record", disk / "show.mp4", env=self.environment)
+        run.wait_for(lambda now: now["recording"]["state"] == "failed", "the full disk")
+        frames = run.latest()["frames"]
+        run.wait_for(lambda now: now["frames"] > frames + 25, "the stream goes on")
+        run.send(signal.SIGINT)
+        recording = run.result(status=1)["recording"]
+        self.assertIn("No space left on device", recording["error"])
+        self.assertIn("the file has what came until then", run.errors)
+        self.assertEqual(os.listdir(disk.path), ["show.mp4"])
+        self.assertEqual(recording["bytes"], os.path.getsize(disk / "show.mp4"))
+        self.assertEqual(rig.decode_errors(disk / "show.mp4"), "")
+        self.assertGreater(int(rig.stream(rig.probe(disk / "show.mp4"), "video")["nb_read_frames"]), 50)
+
+    @unittest.skipUnless(rig.can_mount(), "needs a disk of its own")
     def test_without_any_room(self):
         disk = rig.Disk(self, SIZE)
         disk.fill()

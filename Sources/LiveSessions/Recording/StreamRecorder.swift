@@ -8,8 +8,8 @@ internal import Synchronization
 /// Writes what a stream encodes into a file, on a thread of its own.
 ///
 /// Neither holds up the other: ``add(_:)`` never waits. After the first error of the file, the recording has failed, and
-/// the stream goes on. If the disk is so slow that too much waits for it, the recording fails as well, but the file is
-/// completed with what came until then.
+/// the stream goes on; what is whole of the file stays. If the disk is so slow that too much waits for it, the recording
+/// fails as well, and the file is completed with what came until then.
 final class StreamRecorder: Sendable {
     /// What is passed to the file, in this order.
     enum Step: Sendable {
@@ -55,10 +55,12 @@ final class StreamRecorder: Sendable {
     /// Makes a recorder that has not begun.
     convenience init(_ recording: Recording) {
         let abandonment = Cancellation()
-        self.init(path: recording.path, abandonment: abandonment) { () throws(MediaError) in
+        var options = recording.options
+        options.isRescuable = true
+        self.init(path: recording.path, abandonment: abandonment) { [options] () throws(MediaError) in
             try MediaSink(
                 path: recording.path,
-                options: recording.options,
+                options: options,
                 cancellation: abandonment,
                 abandonment: abandonment
             )
@@ -162,7 +164,9 @@ final class StreamRecorder: Sendable {
                     state.status.state = state.excess.map { .failed($0) } ?? .finished
                 }
             } catch {
-                sink.abort()
+                // Discards it if nothing is whole.
+                let kept = sink.rescue()
+                state.withLock { $0.status.file = kept }
                 throw error
             }
         } catch {
