@@ -25,6 +25,8 @@ package struct TaskProgress: Sendable, Hashable {
     package var written: Int?
     /// The render node of the encoder.
     package var device: String?
+    /// The seconds for which a live stream has waited for an input that is away.
+    package var waited: Double?
     /// The seconds since the process began.
     package var elapsed: Double?
 
@@ -39,6 +41,7 @@ package struct TaskProgress: Sendable, Hashable {
         bytes: Int? = nil,
         written: Int? = nil,
         device: String? = nil,
+        waited: Double? = nil,
         elapsed: Double? = nil
     ) {
         self.phase = phase
@@ -50,6 +53,7 @@ package struct TaskProgress: Sendable, Hashable {
         self.bytes = bytes
         self.written = written
         self.device = device
+        self.waited = waited
         self.elapsed = elapsed
     }
 
@@ -66,9 +70,10 @@ package struct TaskProgress: Sendable, Hashable {
             bytes: fields.bytes,
             written: fields.written,
             device: fields.device.map { LogLines.shown(String($0.prefix(256))) },
+            waited: fields.waited,
             elapsed: fields.elapsed
         )
-        let numbers = [time, expectedDuration, elapsed].compactMap(\.self)
+        let numbers = [time, expectedDuration, waited, elapsed].compactMap(\.self)
         let counts = [framesIn, expectedFrames, framesOut, bytes, written].compactMap(\.self)
         guard numbers.allSatisfy({ $0.isFinite && $0 >= 0 }), counts.allSatisfy({ $0 >= 0 }) else { return nil }
     }
@@ -92,6 +97,7 @@ package struct TaskProgress: Sendable, Hashable {
         var bytes: Int?
         var written: Int?
         var device: String?
+        var waited: Double?
         var elapsed: Double?
     }
 }

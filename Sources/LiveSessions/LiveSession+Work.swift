@@ -226,6 +226,7 @@ extension LiveSession {
         while !shared.withLock({ $0.isStopped }) {
             guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { return stop() }
             let now = MonotonicClock.now
+            noteWait(at: now)
             if let end = work?.end, let time = place(now), time - end > Self.patience { return stop() }
             guard case .slate = settings.absence else { continue }
             do throws(MediaError) {
@@ -234,6 +235,16 @@ extension LiveSession {
                 // The consumers of the inputs meet the same error.
                 return
             }
+        }
+    }
+
+    /// Notes how long the session has waited for an input that was away from the start.
+    private func noteWait(at now: MediaTime) {
+        begin = begin ?? now
+        let waited = now - (begin ?? now)
+        shared.withLock { shared in
+            guard shared.status.phase == .starting, shared.status.inputs[shared.active].error != nil else { return }
+            shared.status.waitedForInput = waited.seconds
         }
     }
 

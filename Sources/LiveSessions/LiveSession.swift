@@ -38,6 +38,8 @@ public actor LiveSession {
     var early = EarlySound()
     /// The latest picture that was passed on, with its time on the timeline of the session.
     var latestPicture: (buffer: PixelBuffer, time: MediaTime)?
+    /// When the session began, on `CLOCK_MONOTONIC`.
+    var begin: MediaTime?
     /// When the active input has delivered its latest picture, on `CLOCK_MONOTONIC`.
     var latestArrival: MediaTime?
     /// The end of the sound that was passed on, on the timeline of the session.

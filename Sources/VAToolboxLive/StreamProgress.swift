@@ -40,7 +40,7 @@ struct StreamProgress: RunProgress {
             "phase": .string(status.session.phase.rawValue), "time": .number(status.session.duration.seconds),
             "frames": .integer(status.session.encodedPictures), "lost": status.session.lossDocument,
             "copied": status.session.copyDocument, "converted": status.session.conversionDocument,
-            "repeated": .integer(status.session.repeatedPictures),
+            "repeated": .integer(status.session.repeatedPictures), "waited": .number(status.session.waitedForInput),
             "bitrate": JSON(status.bitRate), "ceiling": JSON(status.ceiling),
             "renditions": .array(status.session.renditions.map(\.document)),
             "outputs": .array(status.outputs.map(\.document)),

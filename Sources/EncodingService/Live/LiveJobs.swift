@@ -187,10 +187,15 @@ actor LiveJobs: Service {
     }
 
     /// Ends a job. One that has ended stays as it is.
-    func stop(_ id: String) throws(APIError) -> LiveJob {
+    func stop(_ id: String) async throws(APIError) -> LiveJob {
         if let entry = entries[id], !entry.isFinal {
             entries[id]?.isStopping = true
             entry.work?.cancel()
+            if isEnding {
+                // Its process has ended with the service, and nothing else notes that the job has.
+                await entry.work?.value
+                if entries[id]?.isFinal == false { await end(id, nil) }
+            }
         }
         return try find(id)
     }
@@ -228,8 +233,8 @@ actor LiveJobs: Service {
         do {
             try await save(id)
         } catch {
-            // What is not on the disk does not count.
-            entries[id]?.record = former
+            // What is not on the disk does not count. The job may have ended meanwhile.
+            if entries[id]?.record.end == nil { entries[id]?.record = former }
             throw error
         }
         // Without a process, the next one gets it with its arguments.
@@ -369,7 +374,10 @@ actor LiveJobs: Service {
             }
             return Self.failure(of: result).map(telemetry.safe)
         } catch {
-            return telemetry.safe(JobView.failure(TaskRunner.failure(of: error)))
+            // The request was valid when it was made, so what is missing now may come back: a file, a folder.
+            var failure = telemetry.safe(JobView.failure(TaskRunner.failure(of: error)))
+            failure.retriable = true
+            return failure
         }
     }
 
