@@ -90,6 +90,19 @@ class Inputs(unittest.TestCase):
         sender.kill()
         self.assertEqual(run.end()["status"], "done")
 
+    def test_a_stream_waits_for_its_first_input_and_says_so(self):
+        folder = rig.Folder(self)
+        port = rig.free_port()
+        run = rig.Run(self, "stream", "--video", f"url:srt://127.0.0.1:{port}", "--to", f"hls:{folder / 'show'}")
+        first = run.wait_for(lambda now: now["waited"] > 0.2, "it waits")
+        self.assertEqual((first["phase"], first["frames"]), ("starting", 0))
+        run.wait_for(lambda now: now["waited"] > first["waited"], "it still waits")
+        rig.Program(self, "ffmpeg", "-v", "error", "-re", "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25",
+                    "-c:v", "libx264", "-preset", "ultrafast", "-g", "10", "-f", "mpegts",
+                    f"srt://127.0.0.1:{port}?mode=listener")
+        run.wait_for(lambda now: now["frames"] > 10, "pictures")
+        self.assertEqual(run.end()["status"], "done")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -406,6 +406,7 @@ class Recordings(Stream):
             (["--video", "test"], ["--record", self.folder / "missing" / "out.mp4"], ["missing"]),
             (["--video", "test"], ["--overwrite"], ["--record"]),
             ([clip], ["--record", clip, "--overwrite"], [str(clip)]),
+            (["--video", "test", "--video", f"file:{clip},loop=on"], ["--record", clip, "--overwrite"], [str(clip)]),
         ]:
             with self.subTest(arguments=arguments):
                 status, errors = rig.refused("stream", *inputs, "--to", "rtmp://127.0.0.1:1/live/key", *arguments)

@@ -45,6 +45,10 @@ struct FolderStoreTests {
         let scratch = try Scratch()
         try stream("hls:\(scratch.path)?segment=2", seconds: 8)
         _ = try scratch.file("notes.txt", Array("mine".utf8))
+        // A rendition of a ladder that was there before.
+        mkdir("\(scratch.path)/video-480p", 0o700)
+        let old = try scratch.file("video-480p/t-segment-000001.m4s", [1])
+        _ = try scratch.file("video-480p/notes.txt", [1])
         #expect {
             try stream("hls:\(scratch.path)?segment=2", seconds: 8)
         } throws: { error in
@@ -54,8 +58,9 @@ struct FolderStoreTests {
         try stream("hls:\(scratch.path)?segment=2&overwrite=1", seconds: 8)
         let after = Self.names(scratch.path)
         #expect(after.contains("notes.txt"))
+        #expect(access(old, F_OK) != 0 && access("\(scratch.path)/video-480p/notes.txt", F_OK) == 0)
         #expect(Set(before).intersection(after).filter { $0.hasSuffix(".m4s") } == [])
-        #expect(before.count == after.count)
+        #expect(before.count == after.count + 1)
     }
 
     @Test(arguments: ["/dev/null", "/nonexistent/folder/live"])

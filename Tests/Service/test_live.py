@@ -246,6 +246,18 @@ class FaultTests(LiveCase):
             self.assertEqual(self.job(ended)["state"], "ended")
             self.process()
 
+    def test_a_file_that_is_away_for_a_while_is_waited_for(self):
+        shutil.copy(clip(seconds=20, name="pause.mp4"), self.root / "pause.mp4")
+        name = self.start({"hls": {}}, inputs=[{"path": "media/pause.mp4", "loop": True}])
+        self.wait_until_live(name)
+        self.service.kill()
+        (self.root / "pause.mp4").rename(self.root / "away.mp4")
+        self.service.start()
+        job = self.wait(name, lambda job: job["restarts"] > 0, "the file is missed")
+        self.assertIn(job["state"], ("waiting", "starting"))
+        (self.root / "away.mp4").rename(self.root / "pause.mp4")
+        self.wait_until_live(name)
+
     def test_a_job_that_cannot_work_fails(self):
         port = free_port(socket.SOCK_STREAM)
         refused = self.start({"url": f"rtmp://127.0.0.1:{port}/live/key"}, restarts=0)
