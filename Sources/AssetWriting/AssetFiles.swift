@@ -222,13 +222,18 @@ actor AssetFiles {
     func write(_ samples: SampleSequence) async throws(MediaError) {
         var samples = samples.makeAsyncIterator()
         while let sample = try await samples.next(isolation: self) {
-            guard !sample.isDropped else { continue }
-            held.append(sample)
-            let latest = held.lazy.map(\.presentationTime).max() ?? sample.presentationTime
-            while let first = held.first, first.presentationTime < latest {
-                held.removeFirst()
-                try put(first)
-            }
+            try write(sample)
+        }
+    }
+
+    /// Writes the samples before one.
+    func write(_ sample: SampleBuffer) throws(MediaError) {
+        guard !sample.isDropped else { return }
+        held.append(sample)
+        let latest = held.lazy.map(\.presentationTime).max() ?? sample.presentationTime
+        while let first = held.first, first.presentationTime < latest {
+            held.removeFirst()
+            try put(first)
         }
     }
 

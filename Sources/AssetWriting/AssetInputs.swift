@@ -107,6 +107,24 @@ public struct AudioInput: Sendable {
     public func markAsFinished() async { await writer.markAsFinished(index) }
 }
 
+/// The video of an ``AssetWriter`` that is coded already, as by a camera.
+public struct CodedVideoInput: Sendable {
+    let writer: AssetWriter
+    let index: Int
+
+    /// Appends a sample, in decoding order, with times on the sources' clock. A session that splits its files can do so at
+    /// key frames.
+    ///
+    /// - Throws: `invalidArgument` for a time that is not valid, without which the writer continues; `invalidState` if no
+    ///   session is running or the input is finished; the error with which the writer failed.
+    public func append(_ sample: SampleBuffer) async throws(MediaError) {
+        try await writer.append(sample, input: index)
+    }
+
+    /// Ends the input, so that others do not wait for it.
+    public func markAsFinished() async { await writer.markAsFinished(index) }
+}
+
 /// A track of an ``AssetWriter`` whose packets are written as they are. Unlike those of other inputs, their times count from
 /// the start of the session.
 public struct PacketInput: Sendable {

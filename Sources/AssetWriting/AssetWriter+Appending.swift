@@ -51,6 +51,28 @@ extension AssetWriter {
         }
     }
 
+    func append(_ sample: SampleBuffer, input: Int) async throws(MediaError) {
+        try begin(input)
+        defer { end() }
+        let time = sample.presentationTime
+        guard time.isValid, sample.decodeTime.isValid else {
+            throw MediaError(.invalidArgument, "a sample has no valid time", given: "\(time)", allowed: "a valid time")
+        }
+        note(input, time)
+        switch timeline.placePicture(at: time) {
+        case .beforeStart: picturesBeforeStart += 1
+        case .afterEnd: picturesAfterEnd += 1
+        case .at(let place):
+            var moved = sample
+            (moved.presentationTime, moved.decodeTime) = (place, place - (time - sample.decodeTime))
+            do throws(MediaError) {
+                try await file.write(moved)
+            } catch {
+                throw await failure(error, ofItem: [])
+            }
+        }
+    }
+
     /// Appends a buffer with the time that the clock of its device gives.
     func append(
         _ buffer: AudioBuffer,

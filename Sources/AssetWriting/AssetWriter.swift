@@ -112,6 +112,7 @@ public actor AssetWriter {
     var timeline = SessionTimeline(.at(.zero))
     var video: (session: CompressionSession, drain: Task<MediaError?, Never>)?
     private var hasVideo = false
+    private var hasCodedVideo = false
     /// The work of ``finish()``.
     var ending: Task<Result<Summary, MediaError>, Never>?
     /// The work of ``discard()`` after a failure.
@@ -225,6 +226,21 @@ public actor AssetWriter {
         }
     }
 
+    /// Adds a video input whose samples are written as they are.
+    ///
+    /// - Parameter format: The format of the first samples.
+    /// - Throws: `invalidState` if the session has started or there is a video input; `invalidArgument` if the container
+    ///   does not support the codec.
+    public func addCodedVideo(_ format: FormatDescription) async throws(MediaError) -> CodedVideoInput {
+        try checkIsReady()
+        guard !hasVideo else { throw MediaError(.invalidState, "the writer has a video input") }
+        try file.format.validate(format.codec)
+        (hasVideo, hasCodedVideo) = (true, true)
+        // A device may change its parameter sets.
+        try await file.repeatParameterSets()
+        return CodedVideoInput(writer: self, index: readiness.add())
+    }
+
     /// Writes the samples of a session. The task does not retain the writer, so that releasing it ends the session.
     private func drain(_ session: CompressionSession) -> Task<MediaError?, Never> {
         Task { [weak self, file, samples = session.samples] in
@@ -313,14 +329,16 @@ public actor AssetWriter {
     ///   there is no input, the container needs a video track and there is none, or the time is invalid.
     public func startSession(_ start: SessionTimeline.Start) async throws(MediaError) {
         guard status == .ready else { throw stateError("a session starts once") }
-        guard video != nil || !hasVideo else { throw MediaError(.invalidState, "the video input is being added") }
+        guard video != nil || hasCodedVideo || !hasVideo else {
+            throw MediaError(.invalidState, "the video input is being added")
+        }
         guard readiness.count > 0 else { throw MediaError(.invalidArgument, "the writer has no input") }
         if case .at(let time) = start, !time.isValid {
             throw MediaError(.invalidArgument, "the start time is not valid", given: "\(time)", allowed: "a valid time")
         }
         timeline = SessionTimeline(start)
         status = .writing
-        guard video == nil else { return }
+        guard !hasVideo else { return }
         do throws(MediaError) {
             try await file.omitVideo()
         } catch {

@@ -11,7 +11,7 @@ internal import VAToolbox
 // What becomes of pictures and sound.
 extension LiveSession {
     /// Makes the writer, as soon as there are a picture and the format of the sound.
-    func prepare(_ picture: CapturedPicture?) async throws(MediaError) {
+    func prepare(_ picture: FirstPicture?) async throws(MediaError) {
         guard work == nil, !isPreparing else { return }
         let sound = soundContents
         guard soundInput == nil || sound != nil, picture != nil || pictureInputs.isEmpty else { return }
@@ -35,7 +35,7 @@ extension LiveSession {
         }
     }
 
-    private func makeWork(_ picture: CapturedPicture?, _ format: AudioFormat?) async -> Result<Work, MediaError> {
+    private func makeWork(_ picture: FirstPicture?, _ format: AudioFormat?) async -> Result<Work, MediaError> {
         do throws(MediaError) {
             var made = Work(writer: try await makeWriter(0))
             do throws(MediaError) {
@@ -52,10 +52,16 @@ extension LiveSession {
 
     private func fill(
         _ work: inout Work,
-        _ picture: CapturedPicture?,
+        _ picture: FirstPicture?,
         _ format: AudioFormat?
     ) async throws(MediaError) {
-        if let picture { try await addVideo(to: &work, first: picture.buffer) }
+        switch picture {
+        case .coded(let sample):
+            work.coded = try await work.writer.addCodedVideo(sample.formatDescription)
+            shared.withLock { $0.status.isPassedThrough = true }
+        case .picture(let picture): try await addVideo(to: &work, first: picture.buffer)
+        case nil: break
+        }
         if let format {
             work.audio = try await work.writer.addAudio(settings.audio, format: format)
             work.soundFormat = format
@@ -152,8 +158,7 @@ extension LiveSession {
     func note(_ session: CompressionSession) async {
         let statistics = await session.statistics
         let encoder = session.encoder
-        guard let writer = work?.writer else { return }
-        let (duration, files, temporaryPath) = (writer.recordedDuration, writer.files, writer.temporaryPath)
+        noteFiles()
         shared.withLock { shared in
             shared.status.lostByEncoder = statistics.droppedFrames
             shared.status.encodedPictures = statistics.acceptedFrames
@@ -161,9 +166,41 @@ extension LiveSession {
             shared.status.copiedPictures = statistics.copiedPictures
             shared.status.convertedByEncoder = statistics.convertedByEncoder
             shared.status.convertedByCPU = statistics.convertedByCPU
+        }
+    }
+
+    private func noteFiles() {
+        guard let writer = work?.writer else { return }
+        let (duration, files, temporaryPath) = (writer.recordedDuration, writer.files, writer.temporaryPath)
+        shared.withLock { shared in
             shared.status.duration = duration
             (shared.status.files, shared.status.temporaryPath) = (files, temporaryPath)
         }
+    }
+
+    /// Passes on a picture that the device has coded, if it can be decoded.
+    func append(_ picture: CodedPicture, of index: Int) async throws(MediaError) {
+        let sample: SampleBuffer
+        switch try codedPictures.take(picture) {
+        case .early: return
+        case .lost: return shared.withLock { $0.status.inputs[index].lostByDevice += 1 }
+        case .sample(let made): sample = made
+        }
+        try await prepare(.coded(sample))
+        guard let coded = work?.coded else { return }
+        guard let time = place(sample.presentationTime) else {
+            // In a pause. What follows it begins with a key frame.
+            return codedPictures.skipToKeyFrame()
+        }
+        if let latestCoded, time <= latestCoded { return shared.withLock { $0.status.inputs[index].late += 1 } }
+        latestCoded = time
+        if let end = work?.end, time >= end { stop() }
+        var moved = sample
+        (moved.presentationTime, moved.decodeTime) = (time, time)
+        try await coded.append(moved)
+        shared.withLock { $0.status.encodedPictures += 1 }
+        noteFiles()
+        try await fillSilence(until: time, after: Self.longestSilence)
     }
 
     // MARK: - Sound
@@ -276,6 +313,20 @@ extension LiveSession {
         let made = try PixelBuffer.slate(width: picture.width & ~1, height: picture.height & ~1)
         slate = made
         return made
+    }
+}
+
+/// What a recording begins with.
+enum FirstPicture: Sendable {
+    case picture(CapturedPicture)
+    case coded(SampleBuffer)
+
+    /// When it was captured.
+    var time: MediaTime {
+        switch self {
+        case .picture(let picture): picture.time
+        case .coded(let sample): sample.presentationTime
+        }
     }
 }
 

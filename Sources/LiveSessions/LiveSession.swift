@@ -49,11 +49,16 @@ public actor LiveSession {
     private var bitRate: Int?
     var slate: PixelBuffer?
     var dmaBufTrial = DMABufTrial()
+    var codedPictures = CodedPictures()
+    /// The time of the latest picture that was passed through.
+    var latestCoded: MediaTime?
 
     /// What encodes and writes.
     struct Work: Sendable {
         var writer: AssetWriter
         var video: VideoInput?
+        /// The video that is passed through.
+        var coded: CodedVideoInput?
         var audio: AudioInput?
         /// Note when encoders are replaced, until their sessions have ended.
         var switches: [Task<Void, Never>] = []
@@ -67,7 +72,7 @@ public actor LiveSession {
         /// The writers of all renditions.
         var writers: [AssetWriter] { [writer] + (ladder?.encoders.dropFirst().map(\.writer) ?? []) }
         /// Whether it encodes pictures.
-        var hasPictures: Bool { video != nil || ladder != nil }
+        var hasPictures: Bool { video != nil || coded != nil || ladder != nil }
     }
 
     /// What other threads read and set.
@@ -116,6 +121,7 @@ public actor LiveSession {
             throw MediaError(.invalidArgument, "a session has no input", allowed: "pictures, sound, or both")
         }
         try settings.validate()
+        try settings.validate(passingThrough: pictures)
         (pictureInputs, soundInput, self.settings, makeWriter) = (pictures, sound, settings, writer)
         var begin = Shared()
         begin.status.inputs = (pictures + [sound].compactMap(\.self)).map { LiveStatus.Input(name: $0.name) }
@@ -252,7 +258,11 @@ public actor LiveSession {
             } catch {
                 fail(error)
             }
-            shared.withLock { $0.status.inputs[index].lostByReader = reader.dropped }
+            let hasGap = shared.withLock { shared in
+                defer { shared.status.inputs[index].lostByReader = reader.dropped }
+                return shared.status.inputs[index].lostByReader < reader.dropped
+            }
+            if hasGap { codedPictures.skipToKeyFrame() }
             if failure != nil { break }
         }
         readers[index] = nil
@@ -277,6 +287,7 @@ public actor LiveSession {
                 ($0.status.inputs[index].error, $0.status.inputs[index].missing) = (nil, [:])
             }
             if pictureInputs.isEmpty { try await prepare(nil) }
+            codedPictures.skipToKeyFrame()
         case .item(.picture(let picture)):
             let isActive = shared.withLock { shared in
                 shared.status.inputs[index].pictures += 1
@@ -288,7 +299,13 @@ public actor LiveSession {
             guard isActive else { return }
             latestArrival = MonotonicClock.now
             settings.preview?(picture.buffer)
-            try await prepare(picture)
+            try await prepare(.picture(picture))
+            try await append(picture, of: index)
+        case .item(.coded(let picture)):
+            shared.withLock { shared in
+                shared.status.inputs[index].pictures += 1
+                shared.status.inputs[index].lostByDevice += picture.lostBefore
+            }
             try await append(picture, of: index)
         case .item(.sound(let buffer)):
             guard isSound(index) else { return }

@@ -96,6 +96,44 @@ extension LiveSettings {
         }
     }
 
+    /// Checks that pictures that are coded already can be written as they are.
+    ///
+    /// - Throws: `invalidArgument`.
+    func validate(passingThrough inputs: [LiveInput]) throws(MediaError) {
+        guard let coded = inputs.first(where: \.isCoded) else { return }
+        func refusal(_ message: String, _ given: String, _ allowed: String) -> MediaError {
+            MediaError(
+                .invalidArgument,
+                message,
+                given: given,
+                allowed: allowed,
+                remedies: ["choose another format of \(coded.name), which is decoded and encoded again: format=mjpeg"]
+            )
+        }
+        guard inputs.count == 1 else {
+            let names = inputs.map(\.name).joined(separator: ", ")
+            throw refusal("pictures that a camera has coded cannot be switched", names, "one input of pictures")
+        }
+        if let size {
+            let given = "\(size.width)x\(size.height)"
+            throw refusal("pictures that a camera has coded are not scaled", given, "the camera's size")
+        }
+        if let bitRate {
+            throw refusal("pictures that a camera has coded keep their bitrate", "\(bitRate) bit/s", "no bitrate")
+        }
+        if let frameRate {
+            throw refusal("pictures that a camera has coded keep their rate", "\(frameRate)", "no frame rate")
+        }
+        if video.codec == .hevc { throw refusal("the camera codes with H.264", "hevc", "h264 or automatic") }
+        if case .slate = absence {
+            throw refusal(
+                "pictures that a camera has coded cannot be repeated or replaced",
+                "a slate for absent pictures",
+                "none, as in a recording"
+            )
+        }
+    }
+
     private static func outOfRange(_ name: String, _ given: String, _ allowed: String) -> MediaError {
         MediaError(.invalidArgument, "the \(name) is out of range", given: given, allowed: allowed)
     }

@@ -60,9 +60,11 @@ public struct LiveStatus: Sendable {
     /// The renditions, in the order of the settings; none for one encode. ``encoder`` and ``encodedPictures`` are those of the
     /// first one; pictures that were lost, copied or converted are those of all.
     public var renditions: [Rendition] = []
+    /// Whether the pictures are written as the device has coded them, without an encoder.
+    public var isPassedThrough = false
     /// How long the session has waited for its first picture from an input that is away, in seconds.
     public var waitedForInput = 0.0
-    /// The number of pictures that were accepted by the encoder.
+    /// The number of pictures that were accepted by the encoder, or passed through.
     public var encodedPictures = 0
     /// The number of pictures that the encoder was too slow for.
     public var lostByEncoder = 0

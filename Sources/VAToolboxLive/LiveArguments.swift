@@ -117,6 +117,29 @@ struct LiveEncoderArguments: ParsableArguments, Sendable {
     }
 }
 
+extension LiveEncoderArguments {
+    /// Refuses the options of the encoder for pictures that a camera has coded.
+    ///
+    /// - Throws: `invalidArgument`.
+    func refuseEncoding(of inputs: [LiveInput]) throws(MediaError) {
+        guard let coded = inputs.first(where: \.isCoded) else { return }
+        let options = [
+            ("--bitrate", bitrate != nil), ("--size", size != nil), ("--fps", fps != nil),
+            ("--key-interval", keyInterval != nil), ("--b-frames", bFrames != nil), ("--device", !device.isEmpty),
+            ("--require-hardware", requireHardware), ("--preset", preset != nil),
+        ]
+        let given = options.filter(\.1).map(\.0)
+        guard given.isEmpty else {
+            throw MediaError(
+                .invalidArgument,
+                "format=h264 keeps the pictures that the camera has coded: there is no encoder to set",
+                given: "\(given.joined(separator: ", ")) with \(coded.name)",
+                allowed: "another format, such as format=mjpeg, or no such option"
+            )
+        }
+    }
+}
+
 /// Where pictures and sound come from.
 struct LiveInputArguments: ParsableArguments, Sendable {
     @Option(

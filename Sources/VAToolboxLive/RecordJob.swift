@@ -64,6 +64,7 @@ final class RecordJob: LiveJob {
         var settings = try command.encoder.settings()
         settings.duration = try command.output.duration?.value(of: "--duration").time
         let pictures = try command.inputs.pictures()
+        try command.encoder.refuseEncoding(of: pictures)
         let sound = try command.inputs.sound()
         guard !pictures.isEmpty || sound != nil else {
             throw MediaError(.invalidArgument, "there is nothing to record", allowed: "--video, --audio, or both")

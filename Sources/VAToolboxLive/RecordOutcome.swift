@@ -42,11 +42,10 @@ extension RecordOutcome {
             let seconds = Readable.number(file.summary.duration.seconds, places: 2)
             page.entry("output", "\(file.path), \(Readable.byteCount(file.summary.byteCount)), \(seconds) s")
         }
-        if let encoder = session.encoder {
-            page.entry("encoder", "\(encoder.identity)")
-            if let switches = session.switchText { page.entry("switches", switches) }
-            page.entry("pictures", pictures)
-        }
+        if let encoder = session.encoder { page.entry("encoder", "\(encoder.identity)") }
+        if let switches = session.switchText { page.entry("switches", switches) }
+        if session.isPassedThrough { page.entry("encoder", "none: the camera's H.264 is kept") }
+        if session.encoder != nil || session.isPassedThrough { page.entry("pictures", pictures) }
         for clock in drifts { page.entry("sound", clock) }
         return page.text
     }
@@ -95,6 +94,7 @@ extension RecordOutcome {
             ),
             "encoder": session.encoder.map(\.identity.document) ?? .null,
             "switches": session.switchDocument,
+            "passedThrough": .bool(session.isPassedThrough),
             "inputs": .array(session.inputs.map(\.document)),
             "frames": .integer(frameCount),
             "lost": session.lossDocument,

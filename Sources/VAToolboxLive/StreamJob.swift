@@ -67,6 +67,14 @@ final class StreamJob: LiveJob {
         let addresses = try command.output.addresses()
         var pictures: [LiveInput] = []
         for text in command.inputs.video { pictures.append(try Self.input(text, addresses)) }
+        if let coded = pictures.first(where: \.isCoded) {
+            throw MediaError(
+                .invalidArgument,
+                "H.264 of a camera is recorded, not streamed: receivers need key frames and bitrates of their own",
+                given: coded.name,
+                allowed: "another format, such as format=mjpeg"
+            )
+        }
         let sound = try command.inputs.sound()
         if !command.files.isEmpty {
             pictures.insert(.files(command.files, isLooped: command.output.loop, addresses: addresses), at: 0)

@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import unittest
@@ -113,6 +115,94 @@ class Cameras(unittest.TestCase):
                 self.assertEqual(len(imported), 0 if "640x480" in device else document["frames"])
                 self.assertLessEqual({entry["source_format"] for entry in imported}, {form})
                 self.assertEqual(rig.decode_errors(self.folder / "out.mkv"), "")
+
+    def coded_camera(self, *lines):
+        """A camera that codes its pictures: 40 access units of x264, again and again, key frames at 0 and 20."""
+        pictures = self.folder / "coded"
+        if not pictures.exists():
+            pictures.mkdir()
+            stream = self.folder / "coded.h264"
+            subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "rawvideo", "-pixel_format", "gray", "-video_size", "160x120",
+                            "-framerate", "25", "-i", "-", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-bf", "0", "-g", "20",
+                            "-x264-params", "scenecut=0:aud=1:repeat-headers=1", str(stream)], check=True,
+                           input=b"".join(bytes([LEVELS[number % 8]]) * 160 * 120 for number in range(40)))
+            # Each access unit begins with its delimiter.
+            units = stream.read_bytes().split(b"\0\0\0\1\x09")[1:]
+            self.assertEqual(len(units), 40)
+            for number, unit in enumerate(units):
+                (pictures / str(number)).write_bytes(b"\0\0\0\1\x09" + unit)
+        self.plug("name Coding Camera", "format H264 160x120@25", "pace 40000", f"payload {pictures}", *lines)
+
+    def test_h264_of_a_camera_is_kept(self):
+        self.coded_camera()
+        document = rig.Run(self, "record", "-o", self.folder / "out.mkv", "--video", "v4l2,format=h264", "--audio", "test",
+                           "--duration", "4", env=self.environment).result()
+        self.assertEqual((document["passedThrough"], document["encoder"], document["inputs"][0]["format"]),
+                         (True, None, "H264"))
+        self.assertEqual(rig.decode_errors(self.folder / "out.mkv"), "")
+        numbers = self.levels()
+        self.assertEqual(len(numbers), document["frames"])
+        lost = sum(document["lost"].values())
+        gaps = sum((after - before - 1) % 8 for before, after in zip(numbers, numbers[1:]))
+        self.assertLessEqual(gaps, lost)
+        self.assertGreaterEqual(len(numbers) + lost, 90)
+        # The coded pictures are those of the camera, to the byte.
+        extracted = self.folder / "out.h264"
+        subprocess.run(["ffmpeg", "-v", "error", "-i", str(self.folder / "out.mkv"), "-map", "0:v", "-c", "copy",
+                        str(extracted)], check=True, stdin=subprocess.DEVNULL)
+        def slices(data):
+            return [unit.rstrip(b"\0") for unit in re.split(b"\0\0\1", data) if unit and unit[0] & 31 in (1, 5)]
+        known = {one for path in (self.folder / "coded").iterdir() for one in slices(path.read_bytes())}
+        found = slices(extracted.read_bytes())
+        self.assertEqual(len(found), document["frames"])
+        self.assertLessEqual(set(found), known)
+
+    def test_after_a_gap_coded_pictures_begin_with_a_key_frame(self):
+        self.coded_camera("lost 30")
+        document = rig.Run(self, "record", "-o", self.folder / "out.mkv", "--video", "v4l2,format=h264", "--duration", "3",
+                           env=self.environment).result()
+        self.assertEqual(rig.decode_errors(self.folder / "out.mkv"), "")
+        # The one that is lost, and those until picture 40.
+        self.assertGreaterEqual(document["lost"]["device"], 10)
+        numbers = self.levels()
+        for before, after in zip(numbers, numbers[1:]):
+            self.assertTrue(after == (before + 1) % 8 or after in (0, 4), numbers)
+
+    def test_coded_pictures_are_split_and_replayed(self):
+        self.coded_camera()
+        document = rig.Run(self, "record", "-o", self.folder / "part-{number}.mp4", "--video", "v4l2,format=h264",
+                           "--split-time", "2", "--duration", "5", env=self.environment).result()
+        self.assertGreaterEqual(len(document["files"]), 2)
+        for file in document["files"]:
+            self.assertEqual(rig.decode_errors(file["path"]), "")
+        run = rig.Run(self, "record", "-o", self.folder / "replay-{number}.mkv", "--video", "v4l2,format=h264", "--replay",
+                      "2", env=self.environment)
+        run.wait_for(lambda now: now["time"] > 4, "four seconds")
+        run.send(signal.SIGUSR1)
+        rig.wait_until((self.folder / "replay-001.mkv").exists, "the replay")
+        (saved,) = run.end()["saved"]
+        self.assertEqual(rig.decode_errors(saved["path"]), "")
+        self.assertGreater(saved["duration"], 1.9)
+
+    def test_what_coded_pictures_cannot_do_is_explained(self):
+        self.coded_camera()
+        output = self.folder / "out.mkv"
+        for arguments, texts in [(["--size", "80x60"], ["--size", "format=h264"]), (["--bitrate", "1M"], ["--bitrate"]),
+                                 (["--require-hardware"], ["--require-hardware"]), (["--codec", "hevc"], ["H.264", "hevc"]),
+                                 (["--video", "test"], ["switched", "test"])]:
+            with self.subTest(arguments=arguments):
+                status, errors = rig.refused("record", "--video", "v4l2,format=h264", *arguments, "-o", output,
+                                             env=self.environment)
+                self.assertEqual(status, 2)
+                for text in texts:
+                    self.assertIn(text, errors)
+        status, errors = rig.refused("stream", "--video", "v4l2,format=h264", "--to", "udp://127.0.0.1:9", env=self.environment)
+        self.assertEqual(status, 2)
+        self.assertIn("mjpeg", errors)
+        self.plug("format NV12 640x480@30")
+        status, errors = rig.refused("record", "--video", "v4l2,format=h264", "-o", output, env=self.environment)
+        self.assertIn("NV12", errors)
+        self.assertFalse(output.exists())
 
     def test_devices_lists_it(self):
         self.jpeg_camera()

@@ -43,6 +43,11 @@ extension LiveInput {
             return .pictures(name: name) { stop throws(MediaError) in try X11Screen(request, stop: stop) }
         case "v4l2":
             let request = try V4L2Camera.Request(address)
+            guard request.format != .h264 else {
+                return .codedPictures(name: name) { stop throws(MediaError) in
+                    try V4L2CodedCamera(request, stop: stop)
+                }
+            }
             return .pictures(name: name) { stop throws(MediaError) in try V4L2Camera(request, stop: stop) }
         case "pipewire":
             let memory = PictureMemory()
@@ -287,7 +292,7 @@ extension V4L2Camera.Request {
         }
         if let text = options["rate"] { frameRate = try OptionValue.rate(text, option: "rate") }
         if let text = options["format"] {
-            let formats = V4L2Camera.FormatPreference.allCases.filter { $0 != .h264 }
+            let formats = V4L2Camera.FormatPreference.allCases
             guard let format = formats.first(where: { $0.rawValue == text }) else {
                 throw .option("format", text, allowed: formats.map(\.rawValue).joined(separator: ", "))
             }

@@ -9,6 +9,8 @@ public import MediaTypes
 public enum LiveItem: Sendable {
     /// A picture.
     case picture(CapturedPicture)
+    /// A picture that the device has coded with H.264.
+    case coded(CodedPicture)
     /// Sound, with the time of its first frame.
     case sound(AudioBuffer)
     /// A device of a mix is gone, and waited for.
@@ -20,6 +22,7 @@ public enum LiveItem: Sendable {
     var time: MediaTime? {
         switch self {
         case .picture(let picture): picture.time
+        case .coded(let picture): picture.time
         case .sound(let buffer): buffer.presentationTime
         case .lost, .back: nil
         }
@@ -54,6 +57,8 @@ public struct LiveInput: Sendable {
     public var isPatient = false
     /// The memory in which it is asked for its pictures; `nil` if there is no choice.
     public var memory: PictureMemory?
+    /// Whether its pictures are coded, and written as they are.
+    public var isCoded = false
     /// Ends a wait that the reader's stop signal does not reach, from any thread. It is called after that signal, and then
     /// ends all later waits of that reader, too.
     public var interrupt: @Sendable () -> Void = {}
@@ -85,6 +90,22 @@ public struct LiveInput: Sendable {
             return (LiveContents(pictures: device.stream), next)
         }
         input.memory = memory
+        return input
+    }
+
+    /// Makes an input from a device that codes its pictures with H.264.
+    public static func codedPictures(
+        name: String,
+        open: @escaping @Sendable (StopSignal) throws(MediaError) -> any CodedPictureDevice
+    ) -> LiveInput {
+        var options = Reader.Options()
+        // Some seconds: each picture that is dropped spoils others.
+        options.waiting = 300
+        var input = LiveInput(name: name, options: options) { stop throws(MediaError) in
+            let device = try open(stop)
+            return (LiveContents(pictures: device.stream), { () throws(MediaError) in .coded(try device.read()) })
+        }
+        input.isCoded = true
         return input
     }
 
