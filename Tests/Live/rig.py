@@ -18,6 +18,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 #: How long anything may take on a slow machine. Nothing passes because of it.
 PATIENCE = 120
 
+# A shell without job control has what it starts in the background ignore SIGINT, which commands inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def programs():
     """The folder of the built programs."""
