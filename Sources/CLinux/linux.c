@@ -291,6 +291,11 @@ long long linux_file_system(const char *path) {
     return statfs(path, &system) == 0 ? (long long)(uint32_t)system.f_type : -1;
 }
 
+int linux_terminal_columns(int fd) {
+    struct winsize size;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 int linux_is_dma_buf(int fd) {
     struct statfs file;
     if (fstatfs(fd, &file) != 0) {

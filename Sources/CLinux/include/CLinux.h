@@ -155,6 +155,9 @@ int linux_dma_buf_read(int fd, int begins);
 /// statfs(2): the magic number of the file system of a path; -1 with errno if there is none.
 long long linux_file_system(const char *_Nonnull path);
 
+/// ioctl(TIOCGWINSZ): the number of columns of a terminal; 0 if the descriptor is none, or it does not report them.
+int linux_terminal_columns(int fd);
+
 /// Returns whether a descriptor is a DMA-BUF: 1 or 0.
 int linux_is_dma_buf(int fd);
 

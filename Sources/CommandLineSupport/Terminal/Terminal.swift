@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import CLinux
 internal import Glibc
 
 /// Properties of a descriptor for text output.
@@ -9,9 +10,8 @@ package enum Terminal {
 
     /// Returns the number of columns; `nil` if it is not a terminal or does not report them.
     package static func width(_ descriptor: Int32) -> Int? {
-        var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        let columns = Int(linux_terminal_columns(descriptor))
+        return columns > 0 ? columns : nil
     }
 
     /// Waits until a non-blocking descriptor (`O_NONBLOCK`) accepts more data.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import CLinux
 import Foundation
 import MediaTypes
 import ServiceClient
@@ -17,9 +18,8 @@ final class ClientConsole: Sendable {
 
     /// The columns of the screen, without the last one, where some terminals wrap; 79 if there is none.
     static func width(of descriptor: Int32) -> Int {
-        var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 20 else { return 79 }
-        return Int(size.ws_col) - 1
+        let columns = Int(linux_terminal_columns(descriptor))
+        return columns > 20 ? columns - 1 : 79
     }
 
     /// The columns of the progress line; 0 if none is shown.
