@@ -8,9 +8,13 @@
 /// do it: it is behind then, and catches up, within a limit.
 struct FairShares: Sendable, Hashable {
     /// A share of a queue.
-    struct Key: Sendable, Hashable {
+    struct Key: Sendable, Hashable, Comparable {
         var queue: String
         var share: String
+
+        static func < (first: Key, second: Key) -> Bool {
+            (first.queue, first.share) < (second.queue, second.share)
+        }
     }
 
     /// What is known of a share.

@@ -83,7 +83,10 @@ package final class SQLiteJobStore: JobStore {
     ) async throws(StoreError) -> Value {
         let clock = clock
         return try await Self.unCancelled { [pool, demands] in
-            try await pool.write { try body(StoreTransaction(database: $0, time: time ?? clock.now, demands: demands)) }
+            try await pool.write {
+                let database = SQLiteDatabase(connection: $0)
+                return try body(StoreTransaction(database: database, time: time ?? clock.now, demands: demands))
+            }
         }
     }
 
@@ -92,7 +95,10 @@ package final class SQLiteJobStore: JobStore {
     ) async throws(StoreError) -> Value {
         let clock = clock
         return try await Self.unCancelled { [pool, demands] in
-            try await pool.read { try body(StoreTransaction(database: $0, time: clock.now, demands: demands)) }
+            try await pool.read {
+                let database = SQLiteDatabase(connection: $0)
+                return try body(StoreTransaction(database: database, time: clock.now, demands: demands))
+            }
         }
     }
 
@@ -153,12 +159,7 @@ extension SQLiteJobStore {
         before position: Int64?,
         limit: Int
     ) async throws(StoreError) -> [JobRecord] {
-        try await read { transaction in
-            let queues = try transaction.queues()
-            return try transaction.jobs(filter, before: position, limit: limit).map {
-                try transaction.record(of: $0, queues)
-            }
-        }
+        try await read { try $0.records(filter, before: position, limit: limit) }
     }
 
     package func cancel(_ id: JobID) async throws(StoreError) -> Job { try await write { try $0.cancel(id) } }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 internal import Foundation
-internal import GRDB
 
 /// JSON of values in columns.
 enum Column {
@@ -115,19 +114,21 @@ extension TaskState {
 
 extension Job {
     /// Reads a row of the table `jobs`.
-    init(row: Row) throws {
-        let identifier: String = row["id"]
-        let name: String = row["state"]
+    init(row: StoreRow) throws {
+        let identifier: String = try row["id"]
+        let name: String = try row["state"]
         guard let id = JobID(rawValue: identifier) else { throw Column.damaged("ID of a job", identifier) }
         guard let state = JobState(rawValue: name) else { throw Column.damaged("state of a job", name) }
-        func time(_ column: String) -> StoreTime? { (row[column] as Int64?).map(StoreTime.init(milliseconds:)) }
-        self.init(
+        func time(_ column: String) throws -> StoreTime? {
+            try (row[column] as Int64?).map(StoreTime.init(milliseconds:))
+        }
+        try self.init(
             id: id,
             position: row["position"],
             queue: row["queue"],
             priority: row["priority"],
             share: row["share"],
-            labels: try Column.value([String: String].self, row["labels"]),
+            labels: Column.value([String: String].self, row["labels"]),
             request: row["request"],
             deadline: time("deadline"),
             retention: .milliseconds(row["retention"] as Int64),
@@ -137,59 +138,59 @@ extension Job {
             queued: StoreTime(milliseconds: row["queued"]),
             started: time("started"),
             ended: time("ended"),
-            failure: try (row["failure"] as String?).map(Failure.init(json:))
+            failure: (row["failure"] as String?).map(Failure.init(json:))
         )
     }
 }
 
 extension JobTask {
     /// Reads a row of the table `tasks`.
-    init(row: Row, of job: JobID, _ demand: Demand) throws {
-        let draft = TaskDraft(
+    init(row: StoreRow, of job: JobID, _ demand: Demand) throws {
+        let draft = try TaskDraft(
             kind: row["kind"],
             payload: row["payload"],
-            dependencies: try Column.value([Int].self, row["dependencies"]),
+            dependencies: Column.value([Int].self, row["dependencies"]),
             demand: demand,
             cost: row["cost"],
-            retries: try Column.value(RetryPolicy.self, row["retries"])
+            retries: Column.value(RetryPolicy.self, row["retries"])
         )
-        self.init(
+        try self.init(
             id: TaskID(job: job, index: row["number"]),
             draft: draft,
-            state: try TaskState(row["state"], from: row["ready_from"], token: row["token"]),
+            state: TaskState(row["state"], from: row["ready_from"], token: row["token"]),
             failures: row["failures"],
             losses: row["losses"],
             result: row["result"],
-            failure: try (row["failure"] as String?).map(Failure.init(json:))
+            failure: (row["failure"] as String?).map(Failure.init(json:))
         )
     }
 }
 
 extension QueueSettings {
     /// Reads a row of the table `queues`.
-    init(row: Row) throws {
-        self.init(
+    init(row: StoreRow) throws {
+        try self.init(
             name: row["name"],
             isPaused: row["is_paused"],
             mostRunning: row["most_running"],
-            windows: try Column.value([TimeWindow].self, row["windows"]),
-            hop: try (row["hop"] as String?).map { try Column.value(Hop.self, $0) },
-            weights: try Column.value([String: Double].self, row["weights"])
+            windows: Column.value([TimeWindow].self, row["windows"]),
+            hop: (row["hop"] as String?).map { try Column.value(Hop.self, $0) },
+            weights: Column.value([String: Double].self, row["weights"])
         )
     }
 }
 
 extension Attempt {
     /// Reads a row of the table `attempts` joined with `leases`.
-    init(row: Row, of job: JobID) throws {
-        let outcome: String? = row["outcome"]
-        self.init(
+    init(row: StoreRow, of job: JobID) throws {
+        let outcome: String? = try row["outcome"]
+        try self.init(
             token: AttemptToken(rawValue: row["token"]),
             task: TaskID(job: job, index: row["task"]),
             worker: row["worker"],
             started: StoreTime(milliseconds: row["started"]),
             ended: (row["ended"] as Int64?).map(StoreTime.init(milliseconds:)),
-            outcome: try outcome.map { try AttemptOutcome($0, failure: row["failure"]) },
+            outcome: outcome.map { try AttemptOutcome($0, failure: row["failure"]) },
             leaseEnd: (row["ends"] as Int64?).map(StoreTime.init(milliseconds:)),
             progress: row["lease_progress"] ?? row["progress"]
         )
@@ -198,12 +199,12 @@ extension Attempt {
 
 extension JobEvent {
     /// Reads a row of the table `events` with the column `id` of its job.
-    init(row: Row) throws {
-        let identifier: String = row["id"]
+    init(row: StoreRow) throws {
+        let identifier: String = try row["id"]
         guard let id = JobID(rawValue: identifier) else { throw Column.damaged("ID of a job", identifier) }
-        let (name, value): (String, String) = (row["kind"], row["value"])
-        let task: Int? = row["task"]
-        let token = (row["token"] as Int64?).map(AttemptToken.init(rawValue:))
+        let (name, value): (String, String) = try (row["kind"], row["value"])
+        let task: Int? = try row["task"]
+        let token = try (row["token"] as Int64?).map(AttemptToken.init(rawValue:))
         let kind: Kind
         switch (name, task, token) {
         case ("job", _, _):
@@ -211,11 +212,11 @@ extension JobEvent {
             kind = .job(state)
         case ("started", let task?, let token?): kind = .started(task: task, token, worker: value)
         case ("ended", let task?, let token?):
-            kind = .ended(task: task, token, try AttemptOutcome(value, failure: row["failure"]))
+            kind = try .ended(task: task, token, AttemptOutcome(value, failure: row["failure"]))
         case ("cancel", _, _): kind = .cancelRequested
         case ("moved", _, _): kind = .moved(queue: value)
         default: throw Column.damaged("event", name)
         }
-        self.init(number: row["number"], job: id, time: StoreTime(milliseconds: row["time"]), kind: kind)
+        try self.init(number: row["number"], job: id, time: StoreTime(milliseconds: row["time"]), kind: kind)
     }
 }

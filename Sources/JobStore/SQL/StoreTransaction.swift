@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import GRDB
 internal import Synchronization
 
-/// One access to the tables, at one time.
+/// One access to the tables, at one time: what all stores in SQL do, in one place.
+///
+/// Where several transactions write at the same time, each locks the row of a job before it reads the job's tasks, and
+/// keeps it until its end. So the tasks, attempts and leases of a job change one transaction after the other.
 struct StoreTransaction {
-    let database: Database
+    let database: any StoreDatabase
     let time: StoreTime
     let demands: KnownDemands
 
@@ -15,47 +17,51 @@ struct StoreTransaction {
         var progression: JobProgression
     }
 
-    // MARK: Statements, which each connection compiles once
+    // MARK: Statements
 
-    func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
-        try Row.fetchAll(try database.cachedStatement(sql: sql), arguments: arguments)
+    func rows(_ sql: String, _ arguments: StoreArguments = []) throws -> [StoreRow] {
+        try database.rows(sql, arguments)
     }
 
-    func row(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
-        try Row.fetchOne(try database.cachedStatement(sql: sql), arguments: arguments)
+    func row(_ sql: String, _ arguments: StoreArguments = []) throws -> StoreRow? {
+        try database.rows(sql, arguments).first
     }
 
-    func values<Value: DatabaseValueConvertible>(
+    /// Returns the first column.
+    func values<Value: StoreValueConvertible>(
         _ type: Value.Type,
         _ sql: String,
-        _ arguments: StatementArguments = []
+        _ arguments: StoreArguments = []
     ) throws -> [Value] {
-        try Value.fetchAll(try database.cachedStatement(sql: sql), arguments: arguments)
+        try database.rows(sql, arguments).map { try StoreRow.value($0.values.first ?? .null, sql) }
     }
 
-    func value<Value: DatabaseValueConvertible>(
+    /// Returns the first column of the first row; `nil` if there is none, or if it is NULL.
+    func value<Value: StoreValueConvertible>(
         _ type: Value.Type,
         _ sql: String,
-        _ arguments: StatementArguments = []
+        _ arguments: StoreArguments = []
     ) throws -> Value? {
-        try Value.fetchOne(try database.cachedStatement(sql: sql), arguments: arguments)
+        guard let value = try database.rows(sql, arguments).first?.values.first, value != .null else { return nil }
+        return try StoreRow.value(value, sql)
     }
 
-    func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
-        try database.cachedStatement(sql: sql).execute(arguments: arguments)
+    @discardableResult
+    func execute(_ sql: String, _ arguments: StoreArguments = []) throws -> Int {
+        try database.execute(sql, arguments)
     }
 
     // MARK: Reading
 
     func job(_ id: JobID) throws -> Job {
-        let row = try row("SELECT * FROM jobs WHERE id = ?", [id.rawValue])
+        let row = try row("SELECT * FROM jobs WHERE id = ?\(database.rowLock)", [id.rawValue])
         guard let row else { throw StoreError(.notFound, "there is no such job", given: id.rawValue) }
         return try Job(row: row)
     }
 
     func entry(_ job: Job) throws -> Entry {
         let tasks = try rows("SELECT * FROM tasks WHERE job = ? ORDER BY number", [job.position]).map { row in
-            try JobTask(row: row, of: job.id, try demand(row["demand"]))
+            try JobTask(row: row, of: job.id, demand(row["demand"]))
         }
         return Entry(
             job: job,
@@ -68,7 +74,7 @@ struct StoreTransaction {
     }
 
     func entry(at position: Int64) throws -> Entry {
-        let row = try row("SELECT * FROM jobs WHERE position = ?", [position])
+        let row = try row("SELECT * FROM jobs WHERE position = ?\(database.rowLock)", [position])
         guard let row else { throw StoreError(.damaged, "a task has no job", given: "\(position)") }
         return try entry(try Job(row: row))
     }
@@ -94,7 +100,7 @@ struct StoreTransaction {
         try rows("SELECT * FROM queues ORDER BY name").map(QueueSettings.init(row:))
     }
 
-    /// The lease of an attempt.
+    /// The lease of an attempt, whose job this transaction has locked.
     struct Lease {
         var position: Int64
         var task: Int
@@ -102,9 +108,15 @@ struct StoreTransaction {
     }
 
     func lease(_ token: AttemptToken) throws -> Lease? {
+        let attempt = "SELECT job FROM attempts WHERE token = ?"
+        guard let position = try value(Int64.self, attempt, [token.rawValue]) else { return nil }
+        // The lease can end until its job is locked.
+        if !database.rowLock.isEmpty {
+            _ = try rows("SELECT position FROM jobs WHERE position = ?\(database.rowLock)", [position])
+        }
         let sql = "SELECT job, task, intent FROM leases WHERE token = ?"
         return try row(sql, [token.rawValue]).map { row in
-            Lease(position: row["job"], task: row["task"], intent: row["intent"])
+            try Lease(position: row["job"], task: row["task"], intent: row["intent"])
         }
     }
 
@@ -189,6 +201,7 @@ struct StoreTransaction {
         _ token: AttemptToken? = nil,
         failure: String? = nil
     ) throws {
+        try database.willNumberEvents()
         try execute(
             "INSERT INTO events (job, time, kind, task, token, value, failure) VALUES (?, ?, ?, ?, ?, ?, ?)",
             [position, time.milliseconds, kind, task, token?.rawValue, value, failure]

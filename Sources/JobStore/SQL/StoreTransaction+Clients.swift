@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import GRDB
-
 /// What clients do.
 extension StoreTransaction {
     func submit(_ draft: JobDraft) throws -> (job: Job, isNew: Bool) {
@@ -11,26 +9,30 @@ extension StoreTransaction {
         _ = try queue(draft.queue)
         var generator = SystemRandomNumberGenerator()
         let id = JobID(at: time, using: &generator)
-        try execute(
+        let position = try value(
+            Int64.self,
             """
             INSERT INTO jobs (id, queue, priority, share, labels, request, idempotency_key, idempotency_hash,
                 deadline, retention, state, is_cancel_requested, created, queued)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', 0, ?, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            RETURNING position
             """,
             [
                 id.rawValue, draft.queue, draft.priority, draft.share, try Column.json(draft.labels), draft.request,
                 draft.idempotency?.key, draft.idempotency?.hash, draft.timeLimit.map { time + $0 }?.milliseconds,
-                draft.retention.wholeMilliseconds, time.milliseconds, time.milliseconds,
+                draft.retention.wholeMilliseconds, JobState.waiting.rawValue, false, time.milliseconds,
+                time.milliseconds,
             ]
         )
-        let position = database.lastInsertedRowID
+        guard let position else { throw Column.damaged("position of a new job", id.rawValue) }
         for (name, value) in draft.labels {
-            try execute("INSERT INTO labels VALUES (?, ?, ?)", [name, value, position])
+            try execute("INSERT INTO labels (name, value, job) VALUES (?, ?, ?)", [name, value, position])
         }
         for (index, task) in draft.tasks.enumerated() {
             try insert(JobTask(TaskID(job: id, index: index), task, at: time), of: position, draft)
         }
         try note("job", JobState.waiting.rawValue, of: position)
+        try database.announceTasks()
         return (try job(id), true)
     }
 
@@ -38,7 +40,7 @@ extension StoreTransaction {
         guard let idempotency else { return nil }
         let sql = "SELECT * FROM jobs WHERE idempotency_key = ?"
         guard let row = try row(sql, [idempotency.key]) else { return nil }
-        guard row["idempotency_hash"] == idempotency.hash else {
+        guard try row["idempotency_hash"] == idempotency.hash else {
             throw StoreError(
                 .idempotencyConflict,
                 "the idempotency key was used with another request",
@@ -68,7 +70,7 @@ extension StoreTransaction {
     private func number(of demand: Demand) throws -> Int64 {
         // A set has no order of its own.
         let text = try Column.json(SortedDemand(demand))
-        try execute("INSERT OR IGNORE INTO demands (demand) VALUES (?)", [text])
+        try execute("INSERT INTO demands (demand) VALUES (?) ON CONFLICT DO NOTHING", [text])
         let sql = "SELECT number FROM demands WHERE demand = ?"
         guard let number = try value(Int64.self, sql, [text]) else {
             throw Column.damaged("demand", text)
@@ -96,13 +98,13 @@ extension StoreTransaction {
     func jobs(_ filter: JobFilter, before position: Int64?, limit: Int) throws -> [Job] {
         try check(limit, in: 1...1000, "the number of jobs")
         var conditions: [String] = []
-        var arguments = StatementArguments()
+        var arguments: StoreArguments = []
         if !filter.states.isEmpty {
             conditions.append("state IN (\(filter.states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))")
         }
-        func add(_ condition: String, _ values: any DatabaseValueConvertible...) {
+        func add(_ condition: String, _ values: any StoreValueConvertible...) {
             conditions.append(condition)
-            arguments += StatementArguments(values)
+            arguments += values
         }
         if let position { add("position < ?", position) }
         if let queue = filter.queue { add("queue = ?", queue) }
@@ -114,6 +116,11 @@ extension StoreTransaction {
         arguments += [limit]
         let sql = "SELECT * FROM jobs \(restriction) ORDER BY position DESC LIMIT ?"
         return try rows(sql, arguments).map(Job.init(row:))
+    }
+
+    func records(_ filter: JobFilter, before position: Int64?, limit: Int) throws -> [JobRecord] {
+        let queues = try queues()
+        return try jobs(filter, before: position, limit: limit).map { try record(of: $0, queues) }
     }
 
     func cancel(_ id: JobID) throws -> Job {
@@ -152,18 +159,20 @@ extension StoreTransaction {
 
     func events(after number: Int64, of id: JobID?, limit: Int) throws -> [JobEvent] {
         try check(limit, in: 1...1000, "the number of events")
+        let last = try database.lastSettledEvent() ?? .max
         let position = try id.map { try job($0).position }
         let restriction = position == nil ? "" : "AND job = ?"
         let sql = """
             SELECT events.*, jobs.id FROM events JOIN jobs ON jobs.position = events.job
-            WHERE number > ? \(restriction) ORDER BY number LIMIT ?
+            WHERE number > ? AND number <= ? \(restriction) ORDER BY number LIMIT ?
             """
-        let arguments: StatementArguments = position.map { [number, $0, limit] } ?? [number, limit]
+        let arguments: StoreArguments = position.map { [number, last, $0, limit] } ?? [number, last, limit]
         return try rows(sql, arguments).map(JobEvent.init(row:))
     }
 
     func lastEventNumber() throws -> Int64 {
-        try value(Int64.self, "SELECT MAX(number) FROM events") ?? 0
+        let last = try database.lastSettledEvent() ?? .max
+        return try value(Int64.self, "SELECT MAX(number) FROM events WHERE number <= ?", [last]) ?? 0
     }
 
     private func reasonForWaiting(_ entry: Entry, _ queues: [QueueSettings]?) throws -> WaitingReason? {
@@ -186,7 +195,7 @@ extension StoreTransaction {
             WHERE state = 'ready' AND queue = ? AND ready_from <= ? AND (priority > ? OR (priority = ? AND job < ?))
             """
         let before = try queues.filter { $0.isOpen(at: time) }.reduce(0) { count, queue in
-            let arguments: StatementArguments = [
+            let arguments: StoreArguments = [
                 queue.name, time.milliseconds, entry.job.priority, entry.job.priority, entry.job.position,
             ]
             return count + (try value(Int.self, sql, arguments) ?? 0)
@@ -227,7 +236,7 @@ extension StoreTransaction {
         if let hop = settings.hop { _ = try queue(hop.queue) }
         try execute(
             """
-            INSERT INTO queues VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO queues (name, is_paused, most_running, windows, hop, weights) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT (name) DO UPDATE SET is_paused = excluded.is_paused, most_running = excluded.most_running,
                 windows = excluded.windows, hop = excluded.hop, weights = excluded.weights
             """,

@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-internal import GRDB
-
 /// What workers do.
 extension StoreTransaction {
     func claim(_ request: ClaimRequest) throws -> Claim? {
         try check(request.lease.wholeMilliseconds, in: 1...86_400_000, "the lease in milliseconds")
         try check(request.worker.utf8.count, in: 1...256, "the length of the worker's name in bytes")
+        // Others may take what was chosen before its job is locked. Who finds nothing then asks again later anyway.
+        for _ in 0..<Self.mostChoices {
+            guard let choice = try choose(for: request) else { return nil }
+            if let claim = try take(choice, request) { return claim }
+        }
+        return nil
+    }
+
+    /// How often a claim chooses anew because others were faster.
+    private static let mostChoices = 10
+
+    /// A group from which a worker takes a task, and what is known of the shares of its priority.
+    private struct Choice {
+        var group: ClaimGroup
+        var queue: QueueSettings
+        /// The shares as they are stored.
+        var known: FairShares
+        /// The shares with what waits now.
+        var noted: FairShares
+    }
+
+    private func choose(for request: ClaimRequest) throws -> Choice? {
         let open = try queues().filter { $0.isOpen(at: time) }
         let asked = try open.filter { queue in
             guard request.queues.isEmpty || request.queues.contains(queue.name) else { return false }
@@ -15,28 +35,26 @@ extension StoreTransaction {
         // The turns of the shares of others must not be lost by this.
         let unknown = Set(open.map(\.name)).subtracting(asked.map(\.name))
         let groups = try asked.flatMap { try self.groups(of: $0.name) }
-        var shares: [Int: FairShares] = [:]
+        var known: [Int: FairShares] = [:]
+        var noted: [Int: FairShares] = [:]
         for (priority, groups) in Dictionary(grouping: groups, by: \.priority) {
-            shares[priority] = try fairShares(priority)
-            shares[priority]?.note(waiting: Set(groups.map(\.key)), unknown: unknown)
+            let shares = try fairShares(priority)
+            known[priority] = shares
+            noted[priority] = shares
+            noted[priority]?.note(waiting: Set(groups.map(\.key)), unknown: unknown)
         }
         var isMet: [Int64: Bool] = [:]
         for number in Set(groups.map(\.demand)) { isMet[number] = try demand(number).isMet(by: request.offer) }
-        let group = ClaimChoice.next(of: groups, shares) { isMet[$0] ?? false }
-        guard let group, let queue = open.first(where: { $0.name == group.key.queue }) else { return nil }
-        let claim = try start(group, request)
-        shares[group.priority]?.charge(group.key, cost: claim.draft.cost, weight: queue.weights[group.key.share] ?? 1)
-        if let changed = shares[group.priority] { try write(changed, group.priority) }
-        return claim
+        let group = ClaimChoice.next(of: groups, noted) { isMet[$0] ?? false }
+        guard let group, let queue = open.first(where: { $0.name == group.key.queue }),
+            let known = known[group.priority], let noted = noted[group.priority]
+        else { return nil }
+        return Choice(group: group, queue: queue, known: known, noted: noted)
     }
 
     private func groups(of queue: String) throws -> [ClaimGroup] {
-        let sql = """
-            SELECT priority, share, demand, MIN(job) AS job FROM tasks
-            WHERE state = 'ready' AND queue = ? AND ready_from <= ? GROUP BY priority, share, demand
-            """
-        return try rows(sql, [queue, time.milliseconds]).map { row in
-            ClaimGroup(
+        try rows(database.readyGroups, [queue, time.milliseconds]).map { row in
+            try ClaimGroup(
                 key: FairShares.Key(queue: queue, share: row["share"]),
                 priority: row["priority"],
                 demand: row["demand"],
@@ -54,60 +72,107 @@ extension StoreTransaction {
         )
         var entries: [FairShares.Key: FairShares.Entry] = [:]
         for row in rows {
-            let key = FairShares.Key(queue: row["queue"], share: row["share"])
-            entries[key] = FairShares.Entry(time: row["time"], isWaiting: row["is_waiting"])
+            let key = try FairShares.Key(queue: row["queue"], share: row["share"])
+            entries[key] = try FairShares.Entry(time: row["time"], isWaiting: row["is_waiting"])
         }
         return FairShares(entries: entries, present: present ?? 0)
     }
 
-    private func write(_ shares: FairShares, _ priority: Int) throws {
-        let known = try fairShares(priority)
-        for key in known.entries.keys where shares.entries[key] == nil {
-            try execute(
-                "DELETE FROM shares WHERE priority = ? AND queue = ? AND share = ?",
-                [priority, key.queue, key.share]
-            )
+    /// Takes a task of the chosen group.
+    ///
+    /// - Returns: `nil` if others were faster.
+    private func take(_ choice: Choice, _ request: ClaimRequest) throws -> Claim? {
+        let group = choice.group
+        if let most = choice.queue.mostRunning, !database.rowLock.isEmpty {
+            // Who is next counts the task that this one takes.
+            _ = try rows("SELECT name FROM queues WHERE name = ?\(database.rowLock)", [group.key.queue])
+            guard try running(in: group.key.queue) < most else { return nil }
         }
-        for (key, entry) in shares.entries where known.entries[key] != entry {
-            try execute(
-                "INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?, ?)",
-                [priority, key.queue, key.share, entry.time, entry.isWaiting]
-            )
+        guard let position = try database.lockJob(of: group, at: time, self) else { return nil }
+        let entry = try entry(at: position)
+        let sql = """
+            SELECT MIN(number) FROM tasks WHERE state = 'ready' AND job = ? AND demand = ? AND queue = ? AND ready_from <= ?
+            """
+        let arguments: StoreArguments = [position, group.demand, group.key.queue, time.milliseconds]
+        guard let index = try value(Int.self, sql, arguments) else { return nil }
+        let claim = try start(index, of: entry, request)
+        try charge(choice, cost: claim.draft.cost)
+        return claim
+    }
+
+    /// Charges the share of a choice, and writes what else is new of the shares. Charges add up, whoever else writes.
+    private func charge(_ choice: Choice, cost: Double) throws {
+        let (key, priority) = (choice.group.key, choice.group.priority)
+        var charged = choice.noted
+        charged.charge(key, cost: cost, weight: choice.queue.weights[key.share] ?? 1)
+        let start = choice.noted.time(of: key)
+        let (known, noted) = (choice.known.entries, choice.noted.entries)
+        // The same order for all, so that no two of them wait for each other.
+        for other in Set(known.keys).union(noted.keys).sorted() where other != key && known[other] != noted[other] {
+            if let entry = noted[other] {
+                try write(entry, of: other, priority)
+            } else {
+                let sql = "DELETE FROM shares WHERE priority = ? AND queue = ? AND share = ?"
+                try execute(sql, [priority, other.queue, other.share])
+            }
         }
         try execute(
-            "INSERT OR REPLACE INTO turns VALUES (?, ?)",
-            [priority, shares.present]
+            """
+            INSERT INTO shares (priority, queue, share, time, is_waiting) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (priority, queue, share) DO UPDATE SET is_waiting = excluded.is_waiting,
+                time = CASE WHEN shares.time > ? THEN shares.time ELSE ? END + ?
+            """,
+            [
+                priority, key.queue, key.share, charged.time(of: key), true, start, start,
+                charged.time(of: key) - start,
+            ]
+        )
+        guard charged.present > choice.known.present || choice.known.entries.isEmpty else { return }
+        try execute(
+            """
+            INSERT INTO turns (priority, present) VALUES (?, ?)
+            ON CONFLICT (priority) DO UPDATE SET
+                present = CASE WHEN turns.present > excluded.present THEN turns.present ELSE excluded.present END
+            """,
+            [priority, charged.present]
         )
     }
 
-    /// Gives the first task of a group to a worker.
-    private func start(_ group: ClaimGroup, _ request: ClaimRequest) throws -> Claim {
-        let entry = try entry(at: group.position)
-        let sql = """
-            SELECT MIN(number) FROM tasks WHERE state = 'ready' AND job = ? AND demand = ? AND ready_from <= ?
-            """
-        let arguments: StatementArguments = [group.position, group.demand, time.milliseconds]
-        guard let index = try value(Int.self, sql, arguments) else {
-            throw StoreError(.damaged, "a task that was ready is not there", given: entry.job.id.rawValue)
-        }
+    private func write(_ entry: FairShares.Entry, of key: FairShares.Key, _ priority: Int) throws {
         try execute(
-            "INSERT INTO attempts (job, task, worker, started) VALUES (?, ?, ?, ?)",
-            [group.position, index, request.worker, time.milliseconds]
+            """
+            INSERT INTO shares (priority, queue, share, time, is_waiting) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (priority, queue, share) DO UPDATE SET is_waiting = excluded.is_waiting,
+                time = CASE WHEN shares.time > excluded.time THEN shares.time ELSE excluded.time END
+            """,
+            [priority, key.queue, key.share, entry.time, entry.isWaiting]
         )
-        let token = AttemptToken(rawValue: database.lastInsertedRowID)
+    }
+
+    /// Gives a task that is ready to a worker.
+    private func start(_ index: Int, of entry: Entry, _ request: ClaimRequest) throws -> Claim {
+        let position = entry.job.position
+        let number = try value(
+            Int64.self,
+            "INSERT INTO attempts (job, task, worker, started) VALUES (?, ?, ?, ?) RETURNING token",
+            [position, index, request.worker, time.milliseconds]
+        )
+        guard let token = number.map(AttemptToken.init(rawValue:)) else {
+            throw Column.damaged("token of a new attempt", entry.job.id.rawValue)
+        }
         try execute(
             "INSERT INTO leases (token, job, task, worker, ends) VALUES (?, ?, ?, ?, ?)",
             [
-                token.rawValue, group.position, index, request.worker, (time + request.lease).milliseconds,
+                token.rawValue, position, index, request.worker, (time + request.lease).milliseconds,
             ]
         )
-        try note("started", request.worker, of: group.position, task: index, token)
+        try note("started", request.worker, of: position, task: index, token)
         try change(entry) { $0.start(index, token) }
         let task = entry.progression.tasks[index]
         let count = try value(
             Int.self,
             "SELECT COUNT(*) FROM attempts WHERE job = ? AND task = ?",
-            [group.position, index]
+            [position, index]
         )
         var results: [Int: String] = [:]
         for dependency in task.draft.dependencies { results[dependency] = entry.progression.tasks[dependency].result }
@@ -128,11 +193,15 @@ extension StoreTransaction {
         for heartbeat in heartbeats {
             let token = heartbeat.token
             // A lease that has ended and was not taken away goes on.
-            try execute(
-                "UPDATE leases SET ends = MAX(ends, ?), progress = COALESCE(?, progress) WHERE token = ?",
-                [(time + lease).milliseconds, heartbeat.progress, token.rawValue]
+            let ends = (time + lease).milliseconds
+            let changes = try execute(
+                """
+                UPDATE leases SET ends = CASE WHEN ends > ? THEN ends ELSE ? END, progress = COALESCE(?, progress)
+                WHERE token = ?
+                """,
+                [ends, ends, heartbeat.progress, token.rawValue]
             )
-            guard database.changesCount > 0 else {
+            guard changes > 0 else {
                 renewals[token] = .isLost
                 continue
             }
@@ -226,9 +295,9 @@ extension StoreTransaction {
             WHERE intent IS NOT NULL ORDER BY token
             """
         return try rows(sql).map { row in
-            let identifier: String = row["id"]
+            let identifier: String = try row["id"]
             guard let id = JobID(rawValue: identifier) else { throw Column.damaged("ID of a job", identifier) }
-            return UnsettledAttempt(
+            return try UnsettledAttempt(
                 token: AttemptToken(rawValue: row["token"]),
                 task: TaskID(job: id, index: row["task"]),
                 worker: row["worker"],
@@ -276,7 +345,10 @@ extension StoreTransaction {
             .compactMap(JobID.init(rawValue:))
         try forgetIdleShares()
         try execute(
-            "INSERT OR REPLACE INTO properties VALUES ('time', ?)",
+            """
+            INSERT INTO properties (name, value) VALUES ('time', ?)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """,
             [time.milliseconds]
         )
         return report
