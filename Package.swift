@@ -141,7 +141,11 @@ let package = Package(
         ),
 
         // Jobs of the encoding service, their tasks and workers.
-        .target(name: "JobStore", dependencies: ["CLinux", database], swiftSettings: strict),
+        .target(
+            name: "JobStore",
+            dependencies: ["CLinux", "CPostgreSQL", "MediaTypes", database],
+            swiftSettings: strict
+        ),
 
         // The encoding service: what its API says, the processes that do its work, and the server.
         .target(name: "ServiceAPI", swiftSettings: strict),
@@ -182,8 +186,8 @@ let package = Package(
         .executableTarget(
             name: "VAToolboxService",
             dependencies: [
-                "EncodingService", "JobExecution", "MediaTypes", "ServiceAPI", "ServiceClient", "ServiceCommandLine",
-                arguments, logging,
+                "CLinux", "EncodingService", "JobExecution", "MediaTypes", "ServiceAPI", "ServiceClient",
+                "ServiceCommandLine", arguments, logging,
             ],
             swiftSettings: strict
         ),
@@ -305,7 +309,7 @@ let package = Package(
         // Arguments, console, documents, exit codes and signals: what programs for people share.
         .target(
             name: "CommandLineSupport",
-            dependencies: ["BitstreamSyntax", "MediaIO", "MediaTypes", "VAToolbox", arguments, logging],
+            dependencies: ["BitstreamSyntax", "CLinux", "MediaIO", "MediaTypes", "VAToolbox", arguments, logging],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -364,6 +368,7 @@ let package = Package(
         .target(name: "CPixelKernels"),
         .systemLibrary(name: "CPipeWire", pkgConfig: "libpipewire-0.3", providers: [.apt(["libpipewire-0.3-dev"])]),
         .systemLibrary(name: "CPulse", providers: [.apt(["libpulse-dev"])]),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CSRT", pkgConfig: "srt", providers: [.apt(["libsrt-gnutls-dev"])]),
         .systemLibrary(name: "CSystemBus", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CVideo4Linux"),
@@ -421,7 +426,7 @@ let package = Package(
         ),
         .testTarget(
             name: "JobStoreTests",
-            dependencies: ["JobStore", "JobStoreConformance", database],
+            dependencies: ["JobStore", "JobStoreConformance", "TestSupport", database],
             swiftSettings: strict
         ),
         .testTarget(name: "ServiceAPITests", dependencies: ["ServiceAPI"], swiftSettings: strict),
