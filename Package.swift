@@ -424,6 +424,13 @@ let package = Package(
             path: "Tests/JobWorkers",
             swiftSettings: strict
         ),
+        // Workers of a queue in PostgreSQL, which are killed, frozen and cut off.
+        .executableTarget(
+            name: "ClusterWorkers",
+            dependencies: ["JobStore"],
+            path: "Tests/ClusterWorkers",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "JobStoreTests",
             dependencies: ["JobStore", "JobStoreConformance", "TestSupport", database],

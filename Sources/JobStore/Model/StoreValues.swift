@@ -101,6 +101,8 @@ package struct UnsettledAttempt: Sendable, Hashable {
     package var result: String
     /// What is needed to find that out, as JSON.
     package var intent: String
+    /// Whether its worker was not heard of in time: it is gone, or was frozen while it published.
+    package var hasLapsed: Bool
 }
 
 /// What was done by ``JobStore/tend()``.

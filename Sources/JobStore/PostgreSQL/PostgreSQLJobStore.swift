@@ -32,7 +32,10 @@ package final class PostgreSQLJobStore: JobStore {
         renewals = PostgreSQLPool([session()])
         listener = session()
         try await checkVersion()
-        try await write { try $0.forbidPast() }
+        try await write {
+            try $0.forbidPast()
+            try $0.knowFirstServer()
+        }
         clock.forget()
     }
 
@@ -201,6 +204,33 @@ extension StoreTransaction {
             [passed / 20]
         )
     }
+
+    /// Gives workers time to be heard of, if nobody could be: the server was started, or another one has taken its place,
+    /// or no process has tended the store for long.
+    fileprivate func spareLeases(after last: StoreTime?) throws {
+        let isLate = last.map { time.milliseconds - $0.milliseconds > Self.longestGap } ?? false
+        let isOther = try execute("UPDATE properties SET value = \(Self.server) WHERE \(Self.isOtherServer)") > 0
+        guard isOther || isLate else { return }
+        let ends = time + .milliseconds(Self.grace)
+        try execute("UPDATE leases SET ends = ? WHERE ends < ?", [ends.milliseconds, ends.milliseconds])
+    }
+
+    /// Notes which server has the store, if nobody knows one.
+    fileprivate func knowFirstServer() throws {
+        try execute("INSERT INTO properties (name, value) VALUES ('server', \(Self.server)) ON CONFLICT DO NOTHING")
+    }
+
+    /// A number that changes when the server is started, and when a standby takes over, which writes on another timeline.
+    private static let server = """
+        hashtext(pg_postmaster_start_time()::text || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))
+        """
+    private static let isOtherServer = "name = 'server' AND value <> \(server)"
+
+    /// The time without a call of ``tend()`` after which the leases say nothing of the workers, in milliseconds.
+    private static let longestGap: Int64 = 60_000
+    /// How long workers have to be heard of then, in milliseconds: several of their renewals, and the time after which a
+    /// call that went to the old server gives up.
+    private static let grace: Int64 = 20_000
 }
 
 // MARK: - Calls
@@ -297,10 +327,12 @@ extension PostgreSQLJobStore {
     package func tend() async throws(StoreError) -> UpkeepReport {
         try await write { transaction in
             // One at a time is enough.
-            let sql = "SELECT pg_try_advisory_xact_lock(\(0x5654_0002))"
-            guard try transaction.value(Bool.self, sql) == true else { return UpkeepReport() }
-            let last = "SELECT value FROM properties WHERE name = 'time'"
-            try transaction.slew(since: try transaction.value(Int64.self, last).map(StoreTime.init(milliseconds:)))
+            let lock = "SELECT pg_try_advisory_xact_lock(\(0x5654_0002))"
+            guard try transaction.value(Bool.self, lock) == true else { return UpkeepReport() }
+            let sql = "SELECT value FROM properties WHERE name = 'time'"
+            let last = try transaction.value(Int64.self, sql).map(StoreTime.init(milliseconds:))
+            try transaction.slew(since: last)
+            try transaction.spareLeases(after: last)
             return try transaction.tend()
         }
     }

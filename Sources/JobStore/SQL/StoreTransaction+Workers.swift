@@ -302,7 +302,8 @@ extension StoreTransaction {
                 task: TaskID(job: id, index: row["task"]),
                 worker: row["worker"],
                 result: row["result"] ?? "",
-                intent: row["intent"]
+                intent: row["intent"],
+                hasLapsed: StoreTime(milliseconds: row["ends"]) < time
             )
         }
     }
