@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import unittest
 
 from rig import PROGRAMS, Service, clip, reference_gpus, until
@@ -228,6 +229,35 @@ class FaultTests(LiveCase):
         self.assertTrue(job["statistics"]["inputs"][1]["active"], "the input is the one that was used")
         self.assertNotEqual(self.process(), first)
 
+    def test_a_process_that_takes_no_commands_changes_nothing(self):
+        name = self.start({"hls": {"segment": 1, "window": 6}}, inputs=[chart(), chart(SECOND)])
+        self.wait_until_live(name)
+        record = self.service.data / "live" / f"{name}.json"
+        stored = record.read_bytes()
+        first = self.process()
+        os.kill(first, signal.SIGSTOP)
+        # Its pipe is full, as when it has not read for long.
+        pipe = os.open(f"/proc/{first}/fd/0", os.O_WRONLY | os.O_NONBLOCK)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(pipe, b"\n" * 4096)
+        os.close(pipe)
+        for call, body in [("switch", {"input": 1}), ("update", {"bitRate": 150_000})]:
+            answer = self.service.post(f"/v1/live/{name}/{call}", body)
+            self.assertEqual((answer.status, answer.json["code"]), (503, "unavailable"), answer)
+            self.assertIn("nothing is changed", answer.json["detail"])
+        self.assertEqual(self.job(name)["input"], 0)
+        self.assertEqual(record.read_bytes(), stored)
+        os.kill(first, signal.SIGKILL)
+        self.wait(name, lambda job: job["restarts"] == 1, "the end is noticed")
+        # While it waits, a change is one of the next process.
+        answer = self.service.post(f"/v1/live/{name}/update", {"bitRate": 200_000})
+        self.assertEqual(answer.status, 200, answer)
+        job = self.wait_until_live(name)
+        self.assertEqual((job["input"], job["request"]["encoding"]["bitRate"]), (0, 200_000))
+        self.assertTrue(job["statistics"]["inputs"][0]["active"])
+        self.assertEqual(job["statistics"]["ceiling"], 200_000)
+
     def test_jobs_go_on_after_a_restart_of_the_service(self):
         name = self.start({"hls": {"segment": 1, "window": 6}}, inputs=[chart(), chart(SECOND)])
         ended = self.start({"hls": {}})
@@ -245,6 +275,41 @@ class FaultTests(LiveCase):
             self.assertEqual((job["input"], job["restarts"]), (1, 0))
             self.assertEqual(self.job(ended)["state"], "ended")
             self.process()
+
+    def test_changes_that_meet_the_end_change_nothing(self):
+        name = self.start({"hls": {"segment": 1, "window": 6}}, inputs=[chart(), chart(SECOND)])
+        self.wait_until_live(name)
+        answers = []
+
+        def change(begin):
+            for number in range(begin, begin + 1000):
+                call, body = ("update", {"bitRate": 100_000 + number})
+                if number % 3 == 0:
+                    call, body = ("switch", {"input": number % 2})
+                answer = self.service.post(f"/v1/live/{name}/{call}", body)
+                answers.append((call, body, answer))
+                if answer.status != 200:
+                    break
+
+        threads = [threading.Thread(target=change, args=(begin,)) for begin in (0, 5000, 10_000)]
+        for thread in threads:
+            thread.start()
+        until(lambda: len(answers) > 30, "changes")
+        self.service.post(f"/v1/live/{name}/stop")
+        for thread in threads:
+            thread.join()
+        job = self.wait_for(name, "ended", "failed")
+        self.assertEqual(job["state"], "ended")
+        self.assertEqual({answer.status for _, _, answer in answers}, {200, 409})
+        # What is on the disk is what the answers say.
+        self.service.kill()
+        self.service.start()
+        stored = self.job(name)
+        for key in ("state", "input", "endedAt"):
+            self.assertEqual(stored[key], job[key])
+        self.assertEqual(stored["request"], job["request"])
+        rates = {body["bitRate"] for call, body, answer in answers if call == "update" and answer.status == 200}
+        self.assertIn(job["request"]["encoding"]["bitRate"], rates)
 
     def test_a_file_that_is_away_for_a_while_is_waited_for(self):
         shutil.copy(clip(seconds=20, name="pause.mp4"), self.root / "pause.mp4")

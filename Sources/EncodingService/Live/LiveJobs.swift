@@ -33,6 +33,8 @@ actor LiveJobs: Service {
         var failure: FailureInfo?
         /// Whether a client has asked for its end.
         var isStopping = false
+        /// The last of its changes, which come one after the other.
+        var lastChange: Task<Void, any Error>?
 
         init(_ record: LiveRecord) {
             self.record = record
@@ -212,35 +214,51 @@ actor LiveJobs: Service {
                 allowed: "0...\(former.request.inputs.count - 1)"
             )
         }
-        try await change(id, LiveArguments.use(input)) { $0.input = input }
+        try await change(id, LiveArguments.use(input)) { record in record.input = input }
         return try find(id)
     }
 
     /// Changes the highest bit rate from now on.
     func set(bitRate: Int, of id: String) async throws -> LiveJob {
-        _ = try activeEntry(id)
-        try await change(id, LiveArguments.bitRate(bitRate)) { $0.request.encoding.bitRate = bitRate }
+        try await change(id, LiveArguments.bitRate(bitRate)) { record in record.request.encoding.bitRate = bitRate }
         return try find(id)
     }
 
-    /// Changes a record, on the disk, too, and tells the process.
-    private func change(_ id: String, _ command: String, _ edit: (inout LiveRecord) -> Void) async throws {
-        guard let former = entries[id]?.record else { return }
-        if var record = entries[id]?.record {
-            edit(&record)
-            entries[id]?.record = record
+    /// What a change makes of a record.
+    private typealias Edit = @Sendable (inout LiveRecord) -> Void
+
+    /// Changes a job, after the changes that were asked for before: its record, on the disk, too, and its process. If
+    /// it throws, nothing has changed.
+    private func change(_ id: String, _ command: String, _ edit: @escaping Edit) async throws {
+        _ = try activeEntry(id)
+        let before = entries[id]?.lastChange
+        let change = Task {
+            _ = await before?.result
+            try await self.apply(command, edit, to: id)
         }
-        do {
-            try await save(id)
-        } catch {
-            // What is not on the disk does not count. The job may have ended meanwhile.
-            if entries[id]?.record.end == nil { entries[id]?.record = former }
-            throw error
-        }
+        entries[id]?.lastChange = change
+        try await change.value
+    }
+
+    private func apply(_ command: String, _ edit: Edit, to id: String) async throws {
+        var changed = try activeEntry(id).record
+        edit(&changed)
+        // What is not on the disk does not count.
+        try await save(id, as: changed)
+        // It may have ended meanwhile.
+        let entry = try activeEntry(id)
         // Without a process, the next one gets it with its arguments.
-        do throws(FileError) { try entries[id]?.control?.tell(command) } catch {
-            throw APIError(.unavailable, "The process of the live job does not take commands now")
+        do throws(FileError) { try entry.control?.tell(command) } catch {
+            try? await save(id)
+            throw APIError(
+                .unavailable,
+                "The process of the live job takes no commands now, and nothing is changed",
+                remedies: ["Ask again. A process that stands still is started again after workers.stall-timeout."]
+            )
         }
+        var record = entry.record
+        edit(&record)
+        entries[id]?.record = record
     }
 
     /// Forgets a job that has ended.
@@ -394,11 +412,13 @@ actor LiveJobs: Service {
     // MARK: Files
 
     /// Writes the present state of a job to the disk, or removes what is there of one that was forgotten.
-    private func save(_ id: String) async throws {
+    ///
+    /// - Parameter record: What is written of the job in place of its present state.
+    private func save(_ id: String, as record: LiveRecord? = nil) async throws {
         let before = lastWrite
         let write = Task {
             _ = await before?.result
-            let bytes = self.entries[id]?.record.json.bytes
+            let bytes = self.entries[id].map { (record ?? $0.record).json.bytes }
             try await FileWork.run { [places = self.parts.places] in try places.write(bytes, of: id) }
         }
         lastWrite = write

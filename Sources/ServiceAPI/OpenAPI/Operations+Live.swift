@@ -74,6 +74,9 @@ extension Operation {
             id: "switchLive",
             .live,
             "Uses another input of a live job, with a key frame.",
+            details:
+                "While the live job waits for its next process, that one begins with the new value. If its process "
+                + "takes no commands at present, the answer is 503, and nothing is changed.",
             scope: .writeJobs,
             request: .json(LiveSwitch.self),
             responses: [.json(LiveJob.self)],
@@ -85,6 +88,9 @@ extension Operation {
             id: "updateLive",
             .live,
             "Changes the highest bit rate of a live job.",
+            details:
+                "While the live job waits for its next process, that one begins with the new value. If its process "
+                + "takes no commands at present, the answer is 503, and nothing is changed.",
             scope: .writeJobs,
             request: .json(LiveUpdate.self),
             responses: [.json(LiveJob.self)],
