@@ -53,7 +53,9 @@ final class StreamJob: LiveJob {
             } during: { () async throws(MediaError) in
                 try await session.run()
             }
-            return base.report(StreamOutcome(summary: summary, session: session.status))
+            return base.report(
+                StreamOutcome(summary: summary, session: session.status, wasInterrupted: base.wasInterrupted)
+            )
         } catch {
             if let text = session.withLock({ $0?.status.recording?.summary }) { base.console.note("recorded \(text)") }
             return base.fail(error)

@@ -12,6 +12,8 @@ import VAToolbox
 struct StreamOutcome: FileOutcome {
     let summary: AssetWriter.Summary
     let session: StreamingSession.Status
+    /// Whether a key, a signal or a command has ended it.
+    let wasInterrupted: Bool
 
     /// A stream that was ended by a signal is a success; one that a device has ended, or whose recording has failed, is not.
     var status: ExitStatus {
@@ -55,6 +57,7 @@ struct StreamOutcome: FileOutcome {
             "status": .string(status.name),
             "exitStatus": .integer(Int(status.rawValue)),
             "failure": JSON(session.session.failure?.readable),
+            "interrupted": .bool(wasInterrupted),
             "encodedFrames": .integer(summary.file.sampleCount),
             "duration": .number(summary.file.duration.seconds),
             "switches": session.session.switchDocument,

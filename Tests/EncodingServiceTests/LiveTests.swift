@@ -32,6 +32,22 @@ struct LiveTests {
         #expect(never.end(.failed, at: 1) == .giveUp)
     }
 
+    @Test("A process that somebody else has told to end has failed; one whose files have ended has not")
+    func signals() {
+        func failure(_ document: String, _ exit: CommandExit = .status(0)) -> FailureInfo? {
+            LiveJobs.failure(of: CommandResult(exit: exit, document: Array(document.utf8)))
+        }
+        #expect(failure(#"{"status": "done", "interrupted": false}"#) == nil)
+        #expect(failure("") == nil)
+        let told = failure(#"{"status": "done", "interrupted": true}"#)
+        #expect(told?.code == "worker-killed" && told?.retriable == true)
+        let early = #"{"status": "interrupted", "error": {"code": "cancelled", "message": "before the first picture"}}"#
+        #expect(failure(early, .status(130))?.retriable == true)
+        #expect(failure("", .signal("SIGTERM"))?.retriable == true)
+        let wrong = #"{"status": "failed", "error": {"code": "invalid-argument", "message": "not public"}}"#
+        #expect(failure(wrong, .status(1))?.retriable == false)
+    }
+
     private static let request = LiveRequest {
         $0.name = "a"
         $0.inputs = [

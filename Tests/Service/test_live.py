@@ -229,6 +229,17 @@ class FaultTests(LiveCase):
         self.assertTrue(job["statistics"]["inputs"][1]["active"], "the input is the one that was used")
         self.assertNotEqual(self.process(), first)
 
+    def test_a_process_that_somebody_else_ends_is_started_again(self):
+        name = self.start({"hls": {"segment": 1, "window": 6}})
+        self.wait_until_live(name)
+        first = self.process()
+        os.kill(first, signal.SIGTERM)
+        job = self.wait(name, lambda job: job["restarts"] == 1, "the end is noticed")
+        self.assertEqual((job["failure"]["code"], job["failure"]["retriable"]), ("worker-killed", True), job)
+        self.assertIn("not by the service", job["failure"]["message"])
+        self.assertEqual(self.wait_until_live(name)["state"], "running")
+        self.assertNotEqual(self.process(), first)
+
     def test_a_process_that_takes_no_commands_changes_nothing(self):
         name = self.start({"hls": {"segment": 1, "window": 6}}, inputs=[chart(), chart(SECOND)])
         self.wait_until_live(name)

@@ -402,11 +402,20 @@ actor LiveJobs: Service {
     /// The codes of failures that come again.
     private static let permanent: Set = ["invalid-argument", "unsupported", "usage"]
 
-    private static func failure(of result: CommandResult) -> FailureInfo? {
-        guard let failure = JobPlanner.failure(of: JobRequest(), result) else { return nil }
-        var info = JobView.failure(failure)
-        info.retriable = result.exit != .status(2) && !permanent.contains(info.code)
-        return info
+    /// Why a process has failed that was not asked to end; `nil` if its files have ended.
+    static func failure(of result: CommandResult) -> FailureInfo? {
+        if let failure = JobPlanner.failure(of: JobRequest(), result) {
+            var info = JobView.failure(failure)
+            info.retriable = result.exit != .status(2) && !permanent.contains(info.code)
+            return info
+        }
+        // A signal of somebody else ends a process as one of the service does.
+        guard result.json?["interrupted"] == .bool(true) else { return nil }
+        return FailureInfo {
+            $0.code = FailureCode.workerKilled.rawValue
+            $0.message = "the process was told to end, and not by the service"
+            $0.retriable = true
+        }
     }
 
     // MARK: Files
