@@ -306,8 +306,6 @@ class Files(Stream):
 class Recordings(Stream):
     """A file that gets what the receivers get."""
 
-    FULL = "/dev/full"
-
     def frames(self, path):
         return int(rig.stream(rig.probe(path), "video")["nb_read_frames"])
 
@@ -349,15 +347,16 @@ class Recordings(Stream):
 
     def test_a_full_disk_ends_the_recording_and_not_the_stream(self):
         server = rig.Nginx(self, self.folder)
-        path = self.folder / "show.ts"
-        path.symlink_to(self.FULL)
-        run = self.stream("--video", CHART, "--audio", "test", "--to", server.url(), "--record", path)
+        path = self.folder / "show.h264"
+        # A byte stream has no parts that would be whole.
+        run = self.stream("--video", CHART, "--to", server.url(), "--record", path,
+                          launcher=["prlimit", "--fsize=100000:100000"])
         run.wait_for(lambda now: now["recording"]["state"] == "failed", "the full disk")
         sent = run.latest()["outputs"][0]["sentFrames"]
         self.live(run, sent + 60)
         run.send(signal.SIGINT)
         document = run.result(status=1)
-        self.assertIn("No space left", document["recording"]["error"])
+        self.assertIn("File too large", document["recording"]["error"])
         self.assertIsNone(document["recording"]["bytes"])
         self.assertEqual(document["outputs"][0]["state"], "finished")
         self.assertEqual(document["outputs"][0]["sentFrames"], document["encodedFrames"])
@@ -399,11 +398,16 @@ class Recordings(Stream):
     def test_what_is_refused(self):
         there = self.folder / "there.mp4"
         there.write_text("precious")
+        pipe, device = self.folder / "pipe.ts", self.folder / "device.mkv"
+        os.mkfifo(pipe)
+        device.symlink_to("/dev/null")
         clip = Files.clip(self)
         for inputs, arguments, texts in [
             (["--video", "test"], ["--record", there], ["there.mp4", "overwrite"]),
             (["--video", "test"], ["--record", self.folder / "out.avi"], ["avi"]),
             (["--video", "test"], ["--record", self.folder / "missing" / "out.mp4"], ["missing"]),
+            (["--video", "test"], ["--record", pipe], ["not a regular file", "pipe.ts", "a new file"]),
+            (["--video", "test"], ["--record", device, "--overwrite"], ["not a regular file", "device.mkv"]),
             (["--video", "test"], ["--overwrite"], ["--record"]),
             ([clip], ["--record", clip, "--overwrite"], [str(clip)]),
             (["--video", "test", "--video", f"file:{clip},loop=on"], ["--record", clip, "--overwrite"], [str(clip)]),

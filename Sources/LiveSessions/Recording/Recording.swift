@@ -16,11 +16,13 @@ public struct Recording: Sendable {
     ///   - path: The path, whose extension selects the container.
     ///   - overwrite: Whether an existing file may be replaced.
     ///   - inputPaths: Files that are read meanwhile, which are never replaced.
-    /// - Throws: `invalidArgument` if such a file cannot be written, or exists.
+    /// - Throws: `invalidArgument` if such a file cannot be written, or exists. What is there and no regular file, such
+    ///   as a FIFO, is refused: its reader could hold up the end of the stream.
     public init(path: String, overwrite: Bool = false, inputPaths: [String] = []) throws(MediaError) {
         self.path = path
         options = try .recording(path: path, overwrite: overwrite)
         options.inputPaths = inputPaths
+        options.needsRegularFile = true
         try MediaSink.validate(path: path, options: options)
     }
 }
@@ -85,7 +87,8 @@ public struct RecordingStatus: Sendable, Hashable {
     public var path: String
     /// The state.
     public var state = State.waiting
-    /// The path at which the recording is until it is complete; `nil` if there is no regular file.
+    /// The path at which the recording is until it is complete, and at which it stays if it cannot get its name; `nil`
+    /// if there is none.
     public var temporaryPath: String?
     /// The number of pictures that were written.
     public var pictures = 0

@@ -46,37 +46,22 @@ final class StreamRecorder: Sendable {
     private let mostQueued: Int
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchGroup()
-    /// Ends the wait for the reader of a FIFO.
-    private let abandonment: Cancellation?
 
     /// As much as an output of the stream keeps.
     private static let mostQueued = 64 << 20
 
     /// Makes a recorder that has not begun.
     convenience init(_ recording: Recording) {
-        let abandonment = Cancellation()
         var options = recording.options
         options.isRescuable = true
-        self.init(path: recording.path, abandonment: abandonment) { [options] () throws(MediaError) in
-            try MediaSink(
-                path: recording.path,
-                options: options,
-                cancellation: abandonment,
-                abandonment: abandonment
-            )
+        self.init(path: recording.path) { [options] () throws(MediaError) in
+            try MediaSink(path: recording.path, options: options)
         }
     }
 
-    /// - Parameters:
-    ///   - abandonment: Ends the waits of the file.
-    ///   - mostQueued: The number of coded bytes that wait for the disk at most.
-    init(
-        path: String,
-        abandonment: Cancellation? = nil,
-        mostQueued: Int = StreamRecorder.mostQueued,
-        open: @escaping Opener
-    ) {
-        (self.open, self.abandonment, self.mostQueued) = (open, abandonment, mostQueued)
+    /// - Parameter mostQueued: The number of coded bytes that wait for the disk at most.
+    init(path: String, mostQueued: Int = StreamRecorder.mostQueued, open: @escaping Opener) {
+        (self.open, self.mostQueued) = (open, mostQueued)
         state = Mutex(State(status: RecordingStatus(path: path)))
     }
 
@@ -120,11 +105,7 @@ final class StreamRecorder: Sendable {
 
     /// Completes the file with what was added. It does not wait for that.
     func beginFinish() {
-        let isWaiting = state.withLock { state in
-            state.isEnding = true
-            return state.status.state == .waiting
-        }
-        if isWaiting { abandonment?.cancel() }
+        state.withLock { $0.isEnding = true }
         wake.signal()
     }
 

@@ -47,7 +47,10 @@ public final class MediaSink {
         /// done. If that fails, the fragmented file gets the name; see ``MediaSink/Summary/defragmentationError``.
         public var isDefragmented = false
         /// Whether a file stays after a failure, under its temporary name, so that ``MediaSink/rescue()`` can complete it.
+        /// One that cannot be completed, or not be renamed, stays there for good: the error names it.
         package var isRescuable = false
+        /// Whether a path that is there and no regular file, such as a FIFO, is refused.
+        package var needsRegularFile = false
         /// Whether there is a video track. Without one, packets are written at once, and the first one begins the output.
         public var hasVideo = true
         /// Whether video, if there is any, is copied as packets of tracks. Then ``hasVideo`` must be `false`.
@@ -225,6 +228,14 @@ public final class MediaSink {
             )
         }
         let target = try OutputTarget(path: path, overwrite: options.overwrite, inputPaths: options.inputPaths)
+        if options.needsRegularFile, target.file == nil {
+            throw MediaError(
+                .invalidArgument,
+                "the output is not a regular file",
+                given: path,
+                allowed: "a new file, or a regular file with the option overwrite"
+            )
+        }
         if options.isDefragmented, target.file == nil {
             throw MediaError(
                 .invalidArgument,
