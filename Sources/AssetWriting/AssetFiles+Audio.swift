@@ -173,15 +173,21 @@ extension AssetFiles {
     }
 
     /// Completes the open files with what is whole in them after a failure.
-    func rescue() async {
+    ///
+    /// - Returns: The path of a file that could not get its name; `nil` if there is none.
+    func rescue() async -> String? {
         // What is held back; it has no place if the disk has failed.
         if (try? finishVideo(end: nil)) != nil { try? finishAudio() }
         for task in finishing { await task.value }
+        var kept: String?
         for part in parts {
-            guard let summary = part.sink.rescue() else { continue }
-            note(part.path, part.start, part.start + summary.duration, summary)
+            if let summary = part.sink.rescue() {
+                note(part.path, part.start, part.start + summary.duration, summary)
+            }
+            kept = kept ?? part.sink.keptPath
         }
         parts = []
+        return kept
     }
 
     /// Discards the files that are not complete.

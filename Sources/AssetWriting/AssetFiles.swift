@@ -330,7 +330,8 @@ actor AssetFiles {
         do throws(MediaError) {
             return (try sink.finish(), nil)
         } catch {
-            return (sink.rescue(), error)
+            let summary = sink.rescue()
+            return (summary, error.naming(keptPath: sink.keptPath))
         }
     }
 

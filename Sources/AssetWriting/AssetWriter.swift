@@ -62,7 +62,8 @@ public actor AssetWriter {
         /// Whether a file is completed with what was written until an encoder or the disk fails: then
         /// ``AssetWriter/finish()`` returns a summary with ``Summary/failure``. If the disk fails, the file ends with its last
         /// fragment (MP4 and QuickTime with `MediaSink.Options.isFragmented`; without, it is lost), cluster (Matroska) or
-        /// access unit (transport streams) that is whole, and stays fragmented.
+        /// access unit (transport streams) that is whole, and stays fragmented. A file that cannot get its name in the
+        /// end stays under its temporary one, which the error names.
         public var keepsFilesAfterFailure = false
         /// Receives the messages of FFmpeg's libraries about the file and its audio; `nil` leaves them to
         /// `MediaLog.logger`.
@@ -378,7 +379,7 @@ public actor AssetWriter {
         if let ending, status == .writing { return try await ending.value.get() }
         if case .failed(let error) = status {
             await discarding?.value
-            if let summary = await summary(after: error) { return summary }
+            if let summary = await summary(after: failure ?? error) { return summary }
         }
         try checkIsWriting()
         readiness.finishAll()
@@ -405,8 +406,8 @@ public actor AssetWriter {
             let first = isCancelRequested ? MediaError(.cancelled, "the writer was cancelled") : cause
             status = isCancelRequested ? .cancelled : .failed(first)
             await discard()
-            if let summary = await summary(after: first) { return .success(summary) }
-            return .failure(first)
+            if let summary = await summary(after: failure ?? first) { return .success(summary) }
+            return .failure(failure ?? first)
         }
     }
 
@@ -463,7 +464,7 @@ public actor AssetWriter {
         let work = Task { await discard() }
         discarding = work
         await work.value
-        return first
+        return failure ?? first
     }
 
     /// Ends everything; after a failure, the files are completed if that is wanted.
@@ -474,8 +475,13 @@ public actor AssetWriter {
         let keepsFiles = keepsFiles && file.temporaryPath != nil
         if !keepsFiles { file.abandon() }
         _ = await video?.drain.value
-        if keepsFiles { await file.rescue() } else { await file.abort() }
+        guard keepsFiles else { return await file.abort() }
+        let kept = await file.rescue()
+        if let failure { status = .failed(failure.naming(keptPath: kept)) }
     }
+
+    /// The error with which it has failed.
+    private var failure: MediaError? { if case .failed(let error) = status { error } else { nil } }
 
     deinit { file.abandon() }
 }

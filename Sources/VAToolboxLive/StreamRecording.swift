@@ -10,7 +10,8 @@ extension RecordingStatus {
     /// Why there is no file, or not all of it; `nil` if nothing has failed.
     var failureText: String? {
         guard let error = state.error else { return nil }
-        let rest = file == nil ? "there is no file" : "the file has what came until then"
+        let absence = temporaryPath == nil ? "there is no file" : "the file has not got its name"
+        let rest = file == nil ? absence : "the file has what came until then"
         return "the recording \(path) has failed, \(rest): \(error.readable)"
     }
 

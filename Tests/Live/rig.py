@@ -97,6 +97,22 @@ def can_mount():
         return True
 
 
+def lines(path):
+    """The lines of a file; none if it is not there."""
+    try:
+        return pathlib.Path(path).read_text().split("\n")[:-1]
+    except FileNotFoundError:
+        return []
+
+
+def preloaded(test, name, compiler="cc"):
+    """Builds a library of this folder that is to be preloaded."""
+    library = Folder(test) / f"{name}.so"
+    source = pathlib.Path(__file__).with_name(f"{name}.c")
+    subprocess.run([compiler, "-O1", "-fPIC", "-shared", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
 class Run:
     """A command that runs until it is stopped, and what it prints."""
 

@@ -132,5 +132,78 @@ class Kept(unittest.TestCase):
                 self.check(run.result(status=1), folder, "File too large", f"out.{kind}")
 
 
+class Unfinished(unittest.TestCase):
+    """What cannot get its name stays under the hidden one, and is named in the error."""
+
+    KINDS = ("mp4", "mkv", "ts")
+
+    def setUp(self):
+        self.folder = rig.Folder(self)
+
+    def record(self, path, *arguments, **more):
+        return rig.Run(self, "record", "--preset", "ultrafast", "-o", path, "--video", "test,size=160x120", "--audio",
+                       "test", *arguments, **more)
+
+    def stream(self, path, **more):
+        return rig.Run(self, "stream", "--preset", "ultrafast", "--video", "test,size=160x120", "--audio", "test",
+                       "--to", f"hls:{path.parent / 'show'}", "--record", path, **more)
+
+    def kept(self, folder, error):
+        (name,) = [name for name in os.listdir(folder.path) if name.endswith(".part")]
+        self.assertIn(f"what was written is kept as {os.path.realpath(folder / name)}", error)
+        self.assertEqual(rig.decode_errors(folder / name), "")
+        self.assertGreater(int(rig.stream(rig.probe(folder / name), "video")["nb_read_frames"]), 40)
+
+    def test_a_name_that_is_taken_meanwhile(self):
+        for kind in self.KINDS:
+            with self.subTest(kind=kind):
+                folder = rig.Folder(self)
+                run = self.record(folder / f"out.{kind}")
+                run.wait_for(lambda now: now["frames"] > 45, "pictures")
+                (folder / f"out.{kind}").write_text("precious")
+                run.send(signal.SIGINT)
+                document = run.result(status=2)
+                self.kept(folder, document["error"]["message"])
+                self.assertIn("another process created", run.errors)
+                self.assertEqual((folder / f"out.{kind}").read_text(), "precious")
+
+    def test_a_name_that_is_taken_while_a_stream_is_recorded(self):
+        run = self.stream(self.folder / "show.mp4")
+        run.wait_for(lambda now: now["recording"]["frames"] > 45, "pictures")
+        (self.folder / "show.mp4").write_text("precious")
+        run.send(signal.SIGINT)
+        recording = run.result(status=1)["recording"]
+        self.assertEqual((recording["state"], recording["bytes"]), ("failed", None))
+        self.kept(self.folder, recording["error"])
+        self.assertIn("the file has not got its name", run.errors)
+        self.assertEqual((self.folder / "show.mp4").read_text(), "precious")
+
+    @unittest.skipUnless(rig.can_mount(), "needs a disk of its own")
+    def test_a_full_disk_on_which_the_name_is_taken(self):
+        disk = rig.Disk(self, SIZE)
+        run = self.record(disk / "out.ts")
+        # Much of what is encoded waits in buffers.
+        rig.wait_until(lambda: sum(entry.stat().st_size for entry in os.scandir(disk.path)) > 150_000, "pictures")
+        (disk / "out.ts").write_text("precious")
+        disk.fill()
+        document = run.result(status=1)
+        self.assertIn("No space left", document["error"]["message"])
+        self.kept(disk, document["error"]["message"])
+        self.assertEqual((disk / "out.ts").read_text(), "precious")
+
+    def test_a_disk_that_fails_at_the_end(self):
+        environment = {"LD_PRELOAD": str(rig.preloaded(self, "failing_sync"))}.items()
+        for kind in self.KINDS:
+            with self.subTest(kind=kind):
+                folder = rig.Folder(self)
+                run = self.record(folder / f"out.{kind}", env=environment)
+                run.wait_for(lambda now: now["frames"] > 45, "pictures")
+                run.send(signal.SIGINT)
+                document = run.result(status=1)
+                self.kept(folder, document["error"]["message"])
+                self.assertIn("Input/output error", document["error"]["message"])
+                self.assertFalse((folder / f"out.{kind}").exists())
+
+
 if __name__ == "__main__":
     unittest.main()

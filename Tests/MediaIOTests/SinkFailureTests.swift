@@ -167,6 +167,33 @@ import Testing
         #expect(try folder.contents == ["a.mp4"])
     }
 
+    /// A long recording is not lost because another file has its name.
+    @Test(arguments: ["a.mp4", "a.mkv", "a.ts", "a.h264"], [true, false])
+    func whatCannotGetItsNameIsKept(name: String, isRescue: Bool) throws {
+        let video = try EncodedVideo.standard.get()
+        let folder = try SinkFolder()
+        let sink = try MediaSink(path: folder.path(name), options: .init { $0.isRescuable = true })
+        for sample in video.samples { try sink.write(sample) }
+        try Data("precious".utf8).write(to: folder.url.appending(path: name))
+        var error: MediaError?
+        if !isRescue { error = #expect(throws: MediaError.self) { try sink.finish() } }
+        #expect(sink.rescue() == nil)
+        sink.abort()
+        let kept = try #require(sink.keptPath)
+        #expect(isRescue || error?.message.contains(kept) == true && error?.code == .invalidArgument)
+        #expect(error?.naming(keptPath: kept) == error, "it is named once")
+        #expect(try folder.contents.count == 2)
+        #expect(try Data(contentsOf: folder.url.appending(path: name)) == Data("precious".utf8))
+        #expect(try frameHashes(of: kept) == video.hashes)
+        // Without that wish, nothing is left, as ever.
+        let other = try MediaSink(path: folder.path("b.mp4"))
+        for sample in video.samples { try other.write(sample) }
+        try Data().write(to: folder.url.appending(path: "b.mp4"))
+        #expect(throws: MediaError.self) { try other.finish() }
+        #expect(other.keptPath == nil)
+        #expect(try folder.contents.count == 3)
+    }
+
     @Test(.enabled(if: SmallDisk.isPossible))
     func aDiskThatIsFullOnlyAtTheEndLeavesNothingEither() throws {
         let disk = try SmallDisk(size: 1 << 20)

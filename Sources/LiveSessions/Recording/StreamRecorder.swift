@@ -146,9 +146,12 @@ final class StreamRecorder: Sendable {
                 }
             } catch {
                 // Discards it if nothing is whole.
-                let kept = sink.rescue()
-                state.withLock { $0.status.file = kept }
-                throw error
+                let file = sink.rescue()
+                state.withLock { state in
+                    state.status.file = file
+                    state.status.temporaryPath = sink.keptPath
+                }
+                throw error.naming(keptPath: sink.keptPath)
             }
         } catch {
             fail(error)
@@ -207,7 +210,6 @@ final class StreamRecorder: Sendable {
     private func fail(_ error: MediaError) {
         state.withLock { state in
             state.status.state = .failed(error)
-            state.status.temporaryPath = nil
             state.status.queuedBytes = 0
             state.steps = []
         }

@@ -44,6 +44,7 @@ extension MediaSink {
         try checkSpace(beside: path)
         let plain = try OutputFile(target, abandonment: abandonment)
         plain.counter = writtenBytes
+        plain.keepsFile = options.isRescuable
         try rewrite(path, as: plain)
         return plain
     }

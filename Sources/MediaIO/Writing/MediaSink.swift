@@ -123,6 +123,9 @@ public final class MediaSink {
     /// The temporary path of the file until it is finished; `nil` if the output is not a regular file.
     public var temporaryPath: String? { file?.readablePath }
 
+    /// The path of a rescuable file that could not get its name; `nil` if there is none.
+    package var keptPath: String? { file?.keptPath }
+
     /// Deletes the temporary files of all unfinished sinks of this process, for a process that is about to exit. Can be
     /// called on any thread. Such sinks fail when they finish.
     public static func discardUnfinishedOutputs() { UnfinishedFiles.deleteAll() }
@@ -198,6 +201,7 @@ public final class MediaSink {
             return
         }
         let file = try OutputFile(target, cancellation: cancellation, abandonment: abandonment)
+        file.keepsFile = options.isRescuable
         self.file = file
         waiting = WaitingPackets(folder: file.folder ?? temporaryFolder)
         isFragmented = options.isFragmented || (format.needsSeekableOutput && !file.isSeekable)
@@ -422,7 +426,7 @@ public final class MediaSink {
     /// is whole in it: without a failed write everything, else all fragments (MP4, QuickTime), clusters (Matroska) or PES
     /// packets (transport streams) before it. Other formats have no such parts. Requires ``Options/isRescuable``.
     ///
-    /// - Returns: What is in the file; `nil` if nothing is, and then there is no file.
+    /// - Returns: What is in the file; `nil` if nothing is, and then there is no file, unless ``keptPath`` has it.
     package func rescue() -> Summary? {
         if isOpen, let summary = try? finish() { return summary }
         let mark = LogRoute.enter(log)
@@ -497,6 +501,8 @@ extension MediaSink {
     private func defragment() throws(MediaError) {
         do throws(MediaError) {
             guard let plain = try defragmented() else { return }
+            // The fragments are on the disk, and stay until the copy is there, too.
+            try plain.sync()
             file?.discard()
             file = plain
         } catch {

@@ -7,8 +7,8 @@ internal import MediaTypes
 /// The file, FIFO or device that an output is written to.
 ///
 /// A regular file is written under a hidden temporary name in its final folder, and renamed only by ``commit()``.
-/// Without a commit no file is left, unless the process is killed: then the temporary file remains. Used by one thread
-/// at a time.
+/// Without a commit no file is left, unless the process is killed, or the commit fails and ``keepsFile`` is set: then
+/// the temporary file remains. Used by one thread at a time.
 final class OutputFile {
     /// The path for error messages.
     let path: String
@@ -20,6 +20,10 @@ final class OutputFile {
     var counter: WrittenBytes?
     /// The first failure. After it, every call throws it again.
     private(set) var failure: MediaError?
+    /// Whether a regular file whose commit fails stays under its temporary name.
+    var keepsFile = false
+    /// The path of a regular file that has stayed so.
+    private(set) var keptPath: String?
 
     /// The path from which a regular file can be read until the commit; `nil` for pipes and devices.
     var readablePath: String? { temporaryPath }
@@ -192,7 +196,8 @@ final class OutputFile {
     ///
     /// - Returns: The size of a regular file; otherwise the number of bytes written.
     /// - Throws: `inputOutput` if the bytes cannot be flushed to the disk; `invalidArgument` if a file with this name
-    ///   was created meanwhile and may not be replaced. In these cases no file is left.
+    ///   was created meanwhile and may not be replaced. In these cases no file is left, or the error names the one that
+    ///   ``keepsFile`` keeps.
     func commit() throws(MediaError) -> Int64 {
         let size = try complete()
         try rename()
@@ -203,7 +208,7 @@ final class OutputFile {
     /// Flushes the bytes of the output to the disk and closes it. A regular file keeps its temporary name.
     ///
     /// - Returns: The size of a regular file; otherwise the number of bytes written.
-    /// - Throws: `inputOutput`; then no file is left.
+    /// - Throws: As ``commit()``.
     func complete() throws(MediaError) -> Int64 {
         do throws(MediaError) {
             guard destination != nil else {
@@ -217,26 +222,36 @@ final class OutputFile {
             try closeDescriptor()
             return size
         } catch {
-            discard()
-            throw error
+            throw abandon(error)
         }
     }
 
     /// Gives a regular file that is complete its final name. After ``OutputFile/syncFolder(_:)``, the name is on the disk.
     ///
-    /// - Throws: `inputOutput`; `invalidArgument` if a file with this name was created meanwhile and may not be replaced.
-    ///   Then no file is left.
+    /// - Throws: As ``commit()``.
     func rename() throws(MediaError) {
         guard let destination, let temporaryPath else { return }
         do throws(MediaError) {
             try rename(temporaryPath, to: destination)
         } catch {
-            discard()
-            throw error
+            throw abandon(error)
         }
         UnfinishedFiles.remove(temporaryPath)
         self.temporaryPath = nil
         hasName = true
+    }
+
+    /// Leaves a file that cannot be committed where it is, or deletes it.
+    ///
+    /// - Returns: The error, with the path of a file that was kept.
+    private func abandon(_ error: MediaError) -> MediaError {
+        if keepsFile, let temporaryPath {
+            UnfinishedFiles.remove(temporaryPath)
+            keptPath = temporaryPath
+            self.temporaryPath = nil
+        }
+        discard()
+        return error.naming(keptPath: keptPath)
     }
 
     /// Deletes a regular file, even if it has its final name.

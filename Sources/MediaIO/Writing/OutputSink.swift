@@ -8,6 +8,8 @@ package protocol OutputSink: AnyObject {
     var takesAudio: Bool { get }
     /// The path of the complete file until it is finished; `nil` if there is no single file.
     var temporaryPath: String? { get }
+    /// The path at which a file was kept that could not get its name; `nil` if there is none.
+    var keptPath: String? { get }
 
     /// States that there will be no video.
     func omitVideo() throws(MediaError)
@@ -20,12 +22,14 @@ package protocol OutputSink: AnyObject {
     func write(_ packet: MediaPacket) throws(MediaError)
     func complete() throws(MediaError)
     func finish() throws(MediaError) -> MediaSink.Summary
-    /// Completes an output that has failed with what is whole in it; `nil` if nothing is.
+    /// Completes an output that has failed with what is whole in it; `nil` if nothing is, or if it cannot get its name.
     func rescue() -> MediaSink.Summary?
     func abort()
 }
 
 extension OutputSink {
+    package var keptPath: String? { nil }
+
     package func rescue() -> MediaSink.Summary? {
         abort()
         return nil
@@ -62,4 +66,14 @@ extension SegmentSink: OutputSink {
     package func prepareForSwitches() { repeatsParameterSets = true }
 
     package func complete() throws(MediaError) {}
+}
+
+extension MediaError {
+    /// The error with the path of the file that was kept although it has not got its name.
+    package func naming(keptPath path: String?) -> MediaError {
+        guard let path, !message.contains(path) else { return self }
+        var error = self
+        error.message += "; what was written is kept as \(path)"
+        return error
+    }
 }
