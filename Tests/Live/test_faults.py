@@ -378,11 +378,72 @@ class Servers(Faults):
         (path,) = server.recordings()
         self.assertEqual(rig.decode_errors(path), "")
 
+    def resolver(self):
+        """A name server that tests control, and the file with its answer for names that end with .told."""
+        answer = self.folder / "answer"
+        library = rig.preloaded(self, "resolver", compiler())
+        return answer, {"LD_PRELOAD": str(library), "REFERENCE_RESOLVER": str(answer)}.items()
+
+    @staticmethod
+    def tell(answer, address, what):
+        """Changes an answer, and waits until it was given twice."""
+        before = rig.lines(f"{answer}.asked")
+        answer.write_text(address)
+        rig.wait_until(lambda: rig.lines(f"{answer}.asked")[len(before):].count(address) >= 2, what)
+
+    def test_a_name_server_that_tells_something_wrong_for_a_while(self):
+        answer, environment = self.resolver()
+        server = rig.Nginx(self, self.folder)
+        answer.write_text("127.0.0.1")
+        run = self.stream("--video", CHART, "--public-addresses", "--allow-address", "127.0.0.0/8",
+                          "--to", f"rtmp://server.told:{server.port}/live/key", env=environment)
+        # A connection counts as kept after two seconds.
+        run.wait_for(lambda now: now["outputs"][0]["sentFrames"] >= 90, "pictures")
+        answer.write_text("10.9.9.9")
+        server.program.kill()
+        run.wait_for(lambda now: "not public" in (now["outputs"][0]["error"] or ""), "the wrong answer")
+        server.restart()
+        self.tell(answer, "10.9.9.9", "further attempts")
+        self.tell(answer, "", "attempts without any answer")
+        answer.write_text("127.0.0.1")
+        run.wait_for(lambda now: now["outputs"][0]["state"] == "live", "the right answer")
+        self.assertEqual(run.end()["status"], "done")
+
+    def test_a_name_server_that_tells_something_wrong_of_an_input(self):
+        answer, environment = self.resolver()
+        port = rig.free_port()
+
+        def send():
+            return rig.Program(self, "ffmpeg", "-v", "error", "-re", "-f", "lavfi", "-i",
+                               "testsrc2=size=160x120:rate=25", "-c:v", "libx264", "-preset", "ultrafast", "-g", "10",
+                               "-f", "mpegts", f"srt://127.0.0.1:{port}?mode=listener")
+
+        answer.write_text("127.0.0.1")
+        sender = send()
+        run = self.stream("--video", f"url:srt://sender.told:{port}", "--public-addresses", "--allow-address",
+                          "127.0.0.0/8", "--to", f"hls:{self.folder / 'show'}", env=environment)
+        run.wait_for(lambda now: now["inputs"][0]["pictures"] > 10, "pictures")
+        answer.write_text("10.9.9.9")
+        sender.kill()
+        run.wait_for(lambda now: now["inputs"][0]["error"], "the loss")
+        send()
+        self.tell(answer, "10.9.9.9", "further attempts")
+        self.tell(answer, "", "attempts without any answer")
+        pictures = run.latest()["inputs"][0]["pictures"]
+        answer.write_text("127.0.0.1")
+        run.wait_for(lambda now: now["inputs"][0]["pictures"] > pictures + 10, "pictures after the right answer")
+        self.assertEqual(run.end()["status"], "done")
+
+    def test_a_name_server_that_tells_something_wrong_at_the_start(self):
+        answer, environment = self.resolver()
+        answer.write_text("10.9.9.9")
+        for arguments in (["--video", "test", "--to", "rtmp://server.told/live/key"],
+                          ["--video", "url:srt://sender.told:9000", "--to", f"hls:{self.folder / 'show'}"]):
+            _, errors = rig.refused("stream", *arguments, "--public-addresses", env=environment)
+            self.assertIn("is not public", errors)
+
     def test_a_name_server_that_never_answers(self):
-        library = self.folder / "hanging_resolver.so"
-        source = rig.ROOT / "Tests" / "Live" / "hanging_resolver.c"
-        subprocess.run([compiler(), "-O1", "-fPIC", "-shared", "-o", library, source, "-ldl"], check=True)
-        environment = {"LD_PRELOAD": str(library)}.items()
+        _, environment = self.resolver()
         server = rig.Nginx(self, self.folder)
         run = self.stream("--video", CHART, "--to", server.url(), "--to", "rtmp://server.hangs/live/key",
                           "--to", "srt://server.hangs:9000", "--to", "udp://server.hangs:9000", env=environment)

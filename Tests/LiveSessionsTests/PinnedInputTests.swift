@@ -43,7 +43,17 @@ import Testing
             let input = try Self.pin(url)
             Issue.record("\(input)")
         } catch {
-            #expect(error.code == .invalidArgument && error.allowed != nil)
+            #expect(error.code == .invalidArgument && error.allowed != nil && error.isPermanent)
+        }
+    }
+
+    @Test(arguments: ["srt://a.test:1", "rtsp://a.test/1"])
+    func aNameMayGetAnotherAddress(url: String) {
+        do throws(MediaError) {
+            let input = try Self.pin(url, ["127.0.0.1"])
+            Issue.record("\(input)")
+        } catch {
+            #expect(error.code == .invalidArgument && !error.isPermanent)
         }
     }
 

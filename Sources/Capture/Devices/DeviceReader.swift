@@ -113,7 +113,10 @@ public final class DeviceReader<Description: Sendable, Item: Sendable>: Sendable
             do throws(MediaError) {
                 device = isFirst ? try open(stopSignal) : try waitUntilBack()
             } catch {
-                guard isFirst, options.waitsAtStart, Self.mayPass(error), !stopSignal.isStopped else { throw error }
+                let isWrong = error.code == .invalidArgument
+                guard isFirst, options.waitsAtStart, !isWrong, Self.mayPass(error), !stopSignal.isStopped else {
+                    throw error
+                }
                 return error
             }
             guard let (description, next) = device else { return nil }
@@ -146,9 +149,14 @@ public final class DeviceReader<Description: Sendable, Item: Sendable>: Sendable
             return nil
         }
 
-        /// Whether another attempt may succeed. `cancelled`, without the stop signal, is the word of the user.
+        /// Whether another attempt may succeed. `cancelled`, without the stop signal, is the word of the user. A value
+        /// that is wrong, but not permanently, is one that the device has from elsewhere: the address of a name.
         private static func mayPass(_ error: MediaError) -> Bool {
-            ![.cancelled, .invalidArgument, .unsupported].contains(error.code)
+            switch error.code {
+            case .cancelled, .unsupported: false
+            case .invalidArgument: !error.isPermanent
+            default: true
+            }
         }
     }
 }

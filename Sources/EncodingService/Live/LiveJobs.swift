@@ -60,6 +60,8 @@ actor LiveJobs: Service {
         for (id, bytes) in try parts.places.records() {
             do {
                 entries[id] = Entry(try LiveRecord(id: id, json: try JSONValue(parsing: bytes)))
+                // What is not final by now has not been refused.
+                entries[id]?.supervision.hasWorked = true
             } catch {
                 parts.logger.error("a live job cannot be read", metadata: ["live": "\(id)", "error": "\(error)"])
             }
@@ -320,6 +322,7 @@ actor LiveJobs: Service {
             entries[id]?.supervision.begin(at: Clock.monotonic)
             let failure = await attempt(id)
             guard let entry = entries[id], !entry.isStopping, !Task.isCancelled else { break }
+            if entry.telemetry.report.hasDelivered { entries[id]?.supervision.hasWorked = true }
             let step = entries[id]?.supervision.end(Self.end(failure), at: Clock.monotonic)
             var logger = parts.logger
             logger[metadataKey: "live"] = "\(id)"
@@ -327,6 +330,7 @@ actor LiveJobs: Service {
             case .wait(let pause):
                 entries[id]?.restarts += 1
                 entries[id]?.failure = failure
+                entries[id]?.failure?.retriable = true
                 entries[id]?.nextStart = Clock.now + pause
                 logger.warning(
                     "the process of a live job has ended, and is started again",

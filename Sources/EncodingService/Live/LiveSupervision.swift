@@ -6,7 +6,8 @@ struct LiveSupervision: Sendable, Hashable {
     enum End: Sendable, Hashable {
         /// As asked, or with its last file.
         case finished
-        /// Its settings cannot work.
+        /// Its settings cannot work, unless they have worked before: then what they name has changed, such as the
+        /// answer of a name server, and may change again.
         case refused
         /// Anything else.
         case failed
@@ -24,6 +25,8 @@ struct LiveSupervision: Sendable, Hashable {
 
     /// How many processes in a row may fail without having run for ``stable`` before the job fails.
     let most: Int
+    /// Whether the settings have worked.
+    var hasWorked = false
     private var failures = 0
     private var start = 0.0
 
@@ -41,8 +44,8 @@ struct LiveSupervision: Sendable, Hashable {
     mutating func end(_ end: End, at now: Double) -> Step {
         switch end {
         case .finished: return .end
-        case .refused: return .giveUp
-        case .failed:
+        case .refused where !hasWorked: return .giveUp
+        case .refused, .failed:
             if now - start >= Self.stable { failures = 0 }
             failures += 1
             guard failures <= most else { return .giveUp }

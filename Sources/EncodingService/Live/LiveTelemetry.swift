@@ -10,6 +10,8 @@ final class LiveTelemetry: Sendable {
         var statistics: LiveStatistics?
         /// Whether inputs and encoder are open.
         var isRunning = false
+        /// Whether this process or an earlier one has sent pictures or sound to an output.
+        var hasDelivered = false
         /// The last lines of its log.
         var messages: [String] = []
     }
@@ -60,8 +62,10 @@ final class LiveTelemetry: Sendable {
             }
         }
         let phase = json["phase"]?.string
+        let delivers = statistics.outputs.contains { $0.sentFrames > 0 }
         state.withLock { report in
             report.statistics = statistics
+            report.hasDelivered = report.hasDelivered || delivers
             // It also finishes what has never run.
             report.isRunning = phase == "running" || phase == "finishing" && report.isRunning
         }

@@ -21,8 +21,8 @@ extension PinnedInput {
 
     /// Looks the host up, which may wait.
     ///
-    /// - Throws: `invalidArgument` for another protocol, and for an address that is not allowed; `unavailable`, not
-    ///   permanently, if the host has no address.
+    /// - Throws: `invalidArgument` for another protocol, and for an address that is not allowed, which is not permanent
+    ///   if it is that of a name; `unavailable`, not permanently, if the host has no address.
     init(
         _ address: InputAddress,
         _ policy: AddressPolicy,
@@ -57,7 +57,8 @@ extension PinnedInput {
                 given: found.map(\.description).joined(separator: ", "),
                 allowed: scheme == "rtsp"
                     ? "addresses that are allowed by name"
-                    : "public addresses, and those that are allowed by name"
+                    : "public addresses, and those that are allowed by name",
+                isPermanent: IPAddress(name) != nil
             )
         }
         let text = allowed.description.contains(":") ? "[\(allowed)]" : allowed.description

@@ -75,9 +75,10 @@ package struct OutputMachine: Sendable {
         connectedSince = nil
         let since = lostSince ?? now
         lostSince = since
-        // A receiver that has taken the stream for some time may refuse it only for now.
-        let isFinal =
-            error.code == .unsupported || error.code == .invalidArgument || error.isPermanent && !wasKept
+        // A receiver that has taken the stream for some time may refuse it only for now, and a name server that had an
+        // address for the first connection may have another answer for a while.
+        let isWrong = error.code == .invalidArgument && (error.isPermanent || connections == 0)
+        let isFinal = error.code == .unsupported || isWrong || error.isPermanent && !wasKept
         let limit = wasKept ? policy.patience : policy.patienceAtStart
         if isFinal || limit.map({ now - since >= $0 }) == true { return .giveUp(error) }
         defer { failures += 1 }

@@ -22,7 +22,8 @@ struct HostResolver: Sendable {
     ///
     /// - Returns: At least one address.
     /// - Throws: `unavailable`, not permanently, if the name has no address at present; `invalidArgument` if it has none
-    ///   that is allowed; `deadlineExceeded` at the deadline; `cancelled` after the stop signal.
+    ///   that is allowed, not permanently, because the name may get one; `deadlineExceeded` at the deadline;
+    ///   `cancelled` after the stop signal.
     func addresses(
         of host: String,
         port: UInt16,
@@ -65,7 +66,8 @@ struct HostResolver: Sendable {
             .invalidArgument,
             "the address of \(host) is not public",
             given: addresses.map(\.host).joined(separator: ", "),
-            allowed: "public addresses, and those that are allowed by name"
+            allowed: "public addresses, and those that are allowed by name",
+            isPermanent: Self.address(host, port: 0) != nil
         )
     }
 

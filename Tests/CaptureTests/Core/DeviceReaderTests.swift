@@ -140,6 +140,28 @@ import Testing
         #expect(await words(missing) == ["failed: missing"])
     }
 
+    /// A name server may tell something wrong for a while, but a device that was never there may have a wrong name.
+    @Test func anAddressThatIsRefusedIsTriedAgainOnlyIfItWasThere() async throws {
+        let open = counting(to: 1) { () throws(MediaError) in throw MediaError(.unavailable, "gone") }
+        let refusal = MediaError(.invalidArgument, "not public", isPermanent: false)
+        let attempts = Mutex(0)
+        let reader = try Reader(name: "test") { stop throws(MediaError) in
+            let attempt = attempts.withLock { attempts in
+                attempts += 1
+                return attempts
+            }
+            guard attempt == 1 || attempt > 3 else { throw refusal }
+            return try open(stop)
+        }
+        #expect(await words(reader, until: "gone: gone") == ["opened it", "1", "gone: gone"])
+        #expect(await words(reader, until: "1") == ["opened it", "1"])
+        reader.stop()
+        var options = Reader.Options()
+        options.waitsAtStart = true
+        let never = try Reader(name: "test", options: options) { _ throws(MediaError) in throw refusal }
+        #expect(await words(never) == ["failed: not public"])
+    }
+
     @Test(arguments: [MediaError.Code.cancelled, .invalidArgument, .unsupported])
     func whatCannotSucceedIsNotTriedAgain(code: MediaError.Code) async throws {
         let open = counting(to: 1) { () throws(MediaError) in throw MediaError(.unavailable, "unplugged") }

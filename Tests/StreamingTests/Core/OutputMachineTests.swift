@@ -90,6 +90,27 @@ import Testing
         #expect(machine.failed(refusal, at: 10, jitter: 0) == .connect)
     }
 
+    /// A name server may tell something wrong for a while. At the start, it may as well be the name that is wrong.
+    @Test func anAddressThatIsRefusedIsFinalAtTheStartOnly() {
+        let refusal = MediaError(.invalidArgument, "the address is not public", isPermanent: false)
+        var machine = OutputMachine()
+        _ = machine.start(at: 0)
+        #expect(machine.failed(refusal, at: 0, jitter: 0) == .giveUp(refusal))
+        machine = OutputMachine()
+        _ = machine.start(at: 0)
+        machine.connected(at: 1)
+        #expect(machine.failed(lost, at: 100, jitter: 0) == .connect)
+        for day in 1...10 {
+            guard case .wait = machine.failed(refusal, at: Double(day) * 86400, jitter: 1) else {
+                Issue.record("it does not wait")
+                return
+            }
+        }
+        machine.connected(at: 1_000_000)
+        let wrong = MediaError(.invalidArgument, "a time is negative")
+        #expect(machine.failed(wrong, at: 1_000_100, jitter: 0) == .giveUp(wrong))
+    }
+
     @Test func waitsVary() {
         var (one, other) = (OutputMachine(), OutputMachine())
         _ = one.start(at: 0)

@@ -41,10 +41,16 @@ import Testing
         for host in ["127.0.0.1", "::1", "::ffff:10.0.0.1", "239.1.1.1", "0.0.0.0"] {
             let error = mediaError { () throws(MediaError) in _ = try find(host) }
             #expect(error?.code == .invalidArgument && error?.message.contains("not public") == true, "\(host)")
+            #expect(error?.isPermanent == true)
         }
         resolver.policy = AddressPolicy(exceptions: [try #require(AddressRange("127.0.0.0/8"))])
         #expect(try find("a.test") == ["127.0.0.1", "8.8.8.8"])
         #expect(try find("127.0.0.9") == ["127.0.0.9"])
+        resolver.lookUp = { (_, port) throws(MediaError) in
+            ["10.0.0.1"].compactMap { HostResolver.address($0, port: port) }
+        }
+        let error = mediaError { () throws(MediaError) in _ = try find("a.test") }
+        #expect(error?.code == .invalidArgument && error?.isPermanent == false, "the name may get another address")
     }
 
     @Test func kindsOfAddresses() throws {
