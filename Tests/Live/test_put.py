@@ -157,6 +157,18 @@ class FailingServer(Put):
         self.assertTrue(text.endswith("#EXT-X-ENDLIST\n"), text)
         self.assertGreaterEqual(document["outputs"][0]["reconnects"], 1)
 
+    def test_files_that_have_waited_for_longer_than_a_connection_may_take_are_sent(self):
+        server = put_server.Server(self)
+        # Files wait for three segments, 18 seconds, and a connection may take 10.
+        run = self.begin(server, "--silence", "2", query="segment=6&dvr=all")
+        self.wait_for_segments(server, 1)
+        server.stop()
+        frames = run.latest()["frames"]
+        run.wait_for(lambda now: now["frames"] > frames + 30 * 18, "a segment has waited for 12 seconds")
+        server.start()
+        run.wait_for(lambda now: now["outputs"][0]["state"] == "live", "the server again")
+        self.assert_all_is_there(server, run.end())
+
     def test_a_server_that_stalls_is_left(self):
         for stage in ("head", "body", "answer"):
             with self.subTest(stage=stage):

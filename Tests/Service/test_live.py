@@ -12,7 +12,7 @@ import tempfile
 import threading
 import unittest
 
-from rig import PROGRAMS, Service, clip, reference_gpus, until
+from rig import PATIENCE, PROGRAMS, Service, clip, reference_gpus, slow_output, until
 
 FIRST, SECOND = (320, 240), (64, 48)
 
@@ -287,6 +287,23 @@ class FaultTests(LiveCase):
             self.assertEqual(self.job(ended)["state"], "ended")
             self.process()
 
+    def test_a_stop_while_the_service_drains_is_no_pause(self):
+        shutil.copy(clip("long.mp4", seconds=60, size="640x360"), self.root / "long.mp4")
+        name = self.start({"hls": {"segment": 1, "window": 6}})
+        self.wait_until_live(name)
+        other = self.start({"hls": {}})
+        # A task for which the service waits.
+        job = self.service.submit({"path": "media/long.mp4"}, slow_output())
+        self.service.wait(job, "running")
+        self.service.process.send_signal(signal.SIGTERM)
+        until(lambda: not self.processes(), "the processes of live jobs end")
+        self.assertEqual(self.service.post(f"/v1/live/{name}/stop").json["state"], "ended")
+        self.service.post(f"/v1/jobs/{job}/cancel")
+        self.assertEqual(self.service.process.wait(timeout=PATIENCE), 0)
+        self.service.start()
+        self.assertEqual(self.job(name)["state"], "ended")
+        self.wait_until_live(other)
+
     def test_changes_that_meet_the_end_change_nothing(self):
         name = self.start({"hls": {"segment": 1, "window": 6}}, inputs=[chart(), chart(SECOND)])
         self.wait_until_live(name)
@@ -368,6 +385,27 @@ class PrivateAddressTests(LiveCase):
             job = self.wait_for(self.start(*outputs, inputs=inputs), "failed", "running")
             self.assertEqual((job["state"], job["failure"]["code"]), ("failed", "invalid-argument"), job)
             self.assertIn("the address of localhost is not public", job["failure"]["message"])
+
+
+class EnvironmentTests(LiveCase):
+    #: The variables of commands that have secrets, with which somebody has started the service.
+    SECRETS = ("VATOOLBOX_STREAM_KEY", "VATOOLBOX_STREAM_ID", "VATOOLBOX_PASSPHRASE", "VATOOLBOX_AUTHORIZATION",
+               "VATOOLBOX_KEY", "VATOOLBOX_SERVICE_ACCESS_TOKEN")
+
+    def test_workers_have_no_secrets_of_commands(self):
+        self.service.stop()
+        secret = "a-secret-of-its-own"
+        self.service.environment = {name: secret for name in self.SECRETS} | {"VATOOLBOX_FFMPEG": "/told/to/workers"}
+        self.service.token = secret
+        self.service.start()
+        self.wait_until_live(self.start({"hls": {"segment": 1, "window": 6}}))
+        programs = self.programs()
+        self.assertIn("vatoolbox-live", programs.values())
+        for number, program in programs.items():
+            content = pathlib.Path(f"/proc/{number}/environ").read_bytes()
+            if program == "vatoolbox-live":
+                self.assertIn(b"/told/to/workers", content)
+                self.assertNotIn(secret.encode(), content, program)
 
 
 class SecretTests(LiveCase):
