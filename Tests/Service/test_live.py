@@ -12,7 +12,7 @@ import tempfile
 import threading
 import unittest
 
-from rig import PATIENCE, PROGRAMS, Service, clip, reference_gpus, slow_output, until
+from rig import PATIENCE, PROGRAMS, ROOT, Service, clip, reference_gpus, slow_output, until
 
 FIRST, SECOND = (320, 240), (64, 48)
 
@@ -385,6 +385,48 @@ class PrivateAddressTests(LiveCase):
             job = self.wait_for(self.start(*outputs, inputs=inputs), "failed", "running")
             self.assertEqual((job["state"], job["failure"]["code"]), ("failed", "invalid-argument"), job)
             self.assertIn("the address of localhost is not public", job["failure"]["message"])
+
+
+class NameServerTests(LiveCase):
+    FLAGS = ("--network-allow", "127.0.0.0/8")
+
+    def setUp(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="service-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="media-"))
+        # Where its processes may read and write.
+        (folder / "data/state").mkdir(parents=True)
+        self.answer = folder / "data/state/answer"
+        library = folder / "resolver.so"
+        source = ROOT / "Tests" / "Live" / "resolver.c"
+        subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", library, source, "-ldl"], check=True)
+        environment = {"LD_PRELOAD": str(library), "REFERENCE_RESOLVER": str(self.answer)}
+        self.service = Service("--disk-reserve", "0", *self.FLAGS, environment=environment, folder=folder)
+
+    def outlast(self, name):
+        """The name server tells something wrong while the process of a live job begins, and is right later."""
+        job = self.wait(name, lambda job: job["restarts"] >= 2 and job["state"] == "waiting", "the answer is wrong")
+        self.assertEqual((job["failure"]["code"], job["failure"]["retriable"]), ("invalid-argument", True), job)
+        self.assertIn("is not public", job["failure"]["message"])
+        self.answer.write_text("127.0.0.1")
+        self.wait_until_live(name)
+
+    def test_wrong_answers_are_outlasted(self):
+        self.answer.write_text("127.0.0.1")
+        name = self.start({"url": f"udp://receiver.told:{free_port()}"})
+        self.wait_until_live(name)
+        self.answer.write_text("10.9.9.9")
+        os.kill(self.process(), signal.SIGKILL)
+        self.outlast(name)
+        self.answer.write_text("10.9.9.9")
+        self.service.kill()
+        self.service.start()
+        self.outlast(name)
+
+    def test_a_wrong_answer_at_the_start_is_a_failure(self):
+        self.answer.write_text("10.9.9.9")
+        job = self.wait_for(self.start({"url": f"udp://receiver.told:{free_port()}"}), "failed", "running")
+        self.assertEqual((job["state"], job["restarts"]), ("failed", 0))
 
 
 class EnvironmentTests(LiveCase):
