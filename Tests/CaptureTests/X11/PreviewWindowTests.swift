@@ -109,7 +109,10 @@ import Testing
         #expect(try size(8192, 16) == [960, 16])
     }
 
-    @Test func aWindowThatIsClosedEndsNothingElse() throws {
+    /// Shows a picture in a window, and passes on the errors that it tells.
+    private func withWindow(
+        _ body: (X11Rig, PreviewWindow, PixelBuffer, _ errors: () -> [MediaError]) throws -> Void
+    ) throws {
         let rig = try X11Rig()
         let errors = Mutex<[MediaError]>([])
         let window = try PreviewWindow(title: "preview", display: rig.server.display) { error in
@@ -118,30 +121,31 @@ import Testing
         let picture = try picture(0xff12_3456, 0xff65_4321)
         window.show(picture)
         _ = try shown(rig, title: "preview")
-        let number = try #require(try X11Display.survey(rig.server.display, stop: rig.stop).windows.first).identifier
-        rig.client.close(number)
-        for _ in 0..<100 { window.show(picture) }
-        #expect(Patience.block { (try? X11Display.survey(rig.server.display, stop: rig.stop).windows.isEmpty) == true })
-        #expect(errors.withLock { $0.isEmpty })
+        try body(rig, window, picture) { errors.withLock { $0 } }
+    }
+
+    @Test func aWindowThatIsClosedEndsNothingElse() throws {
+        try withWindow { rig, window, picture, errors in
+            let display = rig.server.display
+            let number = try #require(try X11Display.survey(display, stop: rig.stop).windows.first).identifier
+            rig.client.close(number)
+            for _ in 0..<100 { window.show(picture) }
+            #expect(Patience.block { (try? X11Display.survey(display, stop: rig.stop).windows.isEmpty) == true })
+            #expect(errors().isEmpty)
+        }
     }
 
     @Test func aServerThatEndsIsTold() throws {
-        let rig = try X11Rig()
-        let errors = Mutex<[MediaError]>([])
-        let window = try PreviewWindow(title: "preview", display: rig.server.display) { error in
-            errors.withLock { $0.append(error) }
+        try withWindow { rig, window, picture, errors in
+            rig.server.end(SIGKILL)
+            #expect(
+                Patience.block {
+                    window.show(picture)
+                    return !errors().isEmpty
+                }
+            )
+            #expect(errors().map(\.code) == [.unavailable])
         }
-        let picture = try picture(0xff12_3456, 0xff65_4321)
-        window.show(picture)
-        _ = try shown(rig, title: "preview")
-        rig.server.end(SIGKILL)
-        #expect(
-            Patience.block {
-                window.show(picture)
-                return errors.withLock { !$0.isEmpty }
-            }
-        )
-        #expect(errors.withLock { $0.map(\.code) } == [.unavailable])
     }
 
     @Test func withoutADisplayThereIsAnError() throws {
