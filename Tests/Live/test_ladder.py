@@ -13,21 +13,12 @@ import rig
 import test_stream
 
 CHART = "test,size=640x360,rate=30"
-LIVE = ["--preset", "ultrafast", "--ladder", "360p:800k,240p:400k,120p:150k"]
 NAMES = ["360p", "240p", "120p"]
 JUDGE = rig.ROOT / "Tests" / "Streaming" / "live" / "check_live.py"
 
 
-class Ladder(unittest.TestCase):
-    def setUp(self):
-        self.folder = rig.Folder(self)
-
-    def stream(self, *arguments, **more):
-        return rig.Run(self, "stream", *LIVE, *arguments, **more)
-
-    def live(self, run, count=30, index=0):
-        return run.wait_for(lambda now: len(now["outputs"]) > index and now["outputs"][index]["sentFrames"] >= count,
-                            f"{count} sent pictures")
+class Ladder(test_stream.Stream):
+    ARGUMENTS = ["--preset", "ultrafast", "--ladder", "360p:800k,240p:400k,120p:150k"]
 
     def variants(self, path):
         """The text of the playlist of each variant."""
@@ -45,9 +36,6 @@ class Ladder(unittest.TestCase):
         for name in NAMES[1:]:
             self.assertEqual(found[name], found[NAMES[0]], name)
         return [float(duration) for duration in found[NAMES[0]][1]]
-
-    def frames(self, path):
-        return int(rig.stream(rig.probe(path), "video")["nb_read_frames"])
 
     def keys(self, path):
         """The times of the key frames of a file."""
@@ -130,7 +118,7 @@ class ToSeveral(Ladder):
     def test_another_input_and_the_slate(self):
         screen = rig.Screen(self)
         path = self.folder / "live"
-        terminal = rig.Terminal(self, "stream", *LIVE, "--video", CHART, "--video", f"x11:{screen.name}",
+        terminal = rig.Terminal(self, "stream", *self.ARGUMENTS, "--video", CHART, "--video", f"x11:{screen.name}",
                                 "--to", f"hls:{path}?segment=2&dvr=all")
         rig.wait_until(lambda: (path / "index.m3u8").exists(), "the first segments")
         terminal.press("2")

@@ -22,15 +22,23 @@ LIVE = ["--preset", "ultrafast", "--bitrate", "500k"]
 
 
 class Stream(unittest.TestCase):
+    #: What every command has.
+    ARGUMENTS = LIVE
+
     def setUp(self):
         self.folder = rig.Folder(self)
 
     def stream(self, *arguments, **more):
-        return rig.Run(self, "stream", *LIVE, *arguments, **more)
+        return rig.Run(self, "stream", *self.ARGUMENTS, *arguments, **more)
 
     def live(self, run, count=30, index=0):
         """Waits until an output has sent some pictures."""
-        return run.wait_for(lambda now: now["outputs"][index]["sentFrames"] >= count, f"{count} sent pictures")
+        return run.wait_for(lambda now: len(now["outputs"]) > index and now["outputs"][index]["sentFrames"] >= count,
+                            f"{count} sent pictures")
+
+    def frames(self, path):
+        """The number of pictures that decode."""
+        return int(rig.stream(rig.probe(path), "video")["nb_read_frames"])
 
 
 class ToRTMP(Stream):
@@ -305,9 +313,6 @@ class Files(Stream):
 
 class Recordings(Stream):
     """A file that gets what the receivers get."""
-
-    def frames(self, path):
-        return int(rig.stream(rig.probe(path), "video")["nb_read_frames"])
 
     def test_the_file_has_what_the_receiver_gets(self):
         for name in ("show.mp4", "show.mov", "show.mkv", "show.ts"):
