@@ -28,7 +28,9 @@ struct Claims {
                 group.addTask {
                     while tally.begin() {
                         let begin = ContinuousClock.now
-                        guard let claim = try await store.claim(ClaimRequest(worker: "worker \(worker)")) else { return }
+                        guard let claim = try await store.claim(ClaimRequest(worker: "worker \(worker)")) else {
+                            return
+                        }
                         let time = begin.duration(to: .now) / .milliseconds(1)
                         tally.add(time, share: try await store.job(claim.task.job).job.share)
                         try await store.complete(claim.token, result: "{}", intent: "{}") {}
@@ -39,9 +41,10 @@ struct Claims {
         }
         let sorted = tally.times
         func part(_ share: Double) -> Double { sorted[min(Int(Double(sorted.count) * share), sorted.count - 1)] }
+        // Claims are whole numbers.
         let deviation = (0..<shares).map { share in
             let expected = Double(sorted.count) * weight(share) / total
-            return abs(Double(tally.served("\(share)")) - expected) / expected
+            return max(abs(Double(tally.served("\(share)")) - expected) - 1, 0) / expected
         }.max()
         print(
             "claims: \(sorted.count) of \(jobs) jobs in \(shares) shares by \(workers) workers,",
