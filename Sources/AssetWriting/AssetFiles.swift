@@ -259,8 +259,10 @@ actor AssetFiles {
             moved.decodeTime = sample.decodeTime - part.start
         }
         try part.sink.write(moved)
+        // A picture of unknown duration is shown for as long as the one before it was.
+        let assumed = videoTime.map { sample.decodeTime - $0 } ?? .zero
         videoTime = sample.decodeTime
-        let end = sample.presentationTime + (sample.duration.isValid ? sample.duration : .zero)
+        let end = sample.presentationTime + (sample.duration.isValid ? sample.duration : assumed)
         note(end, byteCount: sample.data.count)
         if isSplit { try distribute() }
     }

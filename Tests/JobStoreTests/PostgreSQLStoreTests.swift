@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import Dispatch
 import Glibc
+import Synchronization
 import Testing
 
 @testable import JobStore
@@ -85,8 +87,18 @@ import Testing
         let error = try #require(await refusal("host=/nonexistent user=nobody password=secret"))
         #expect(error.code == .unavailable && error.message.contains("/nonexistent"))
         #expect(!"\(error)".contains("secret"))
-        let wrong = try #require(await refusal("nonsense=1"))
-        #expect(wrong.code == .unavailable && wrong.message.contains("nonsense"))
+    }
+
+    @Test(
+        arguments: [
+            "nonsense=1", "postgresql://u:secr%zzet@host", "postgresql://u:secret/1@host", "password=my secret",
+            "host=/x password=secret port=secret", "postgresql://u:secret@[::1",
+        ]
+    )
+    func aPasswordIsInNoError(location: String) async throws {
+        let error = try #require(await refusal(location))
+        #expect(error.code == .unavailable)
+        #expect(!"\(error)".contains("secr"), "\(error)")
     }
 
     @Test func callsGoOnWhenTheServerIsBack() async throws {
@@ -211,6 +223,81 @@ import Testing
         #expect(claims.count == 3)
     }
 
+    /// The time limit of a job passes while its last task is published.
+    @Test func theUpkeepLeavesAJobThatOthersAreChanging() async throws {
+        let location = try await PostgreSQLServer.shared().makeDatabase()
+        let store = try await store(location)
+        var draft = draft
+        draft.timeLimit = .milliseconds(1)
+        let job = try await store.submit(draft).job.id
+        // The upkeep has not failed it yet.
+        let claim = try #require(try await store.claim(ClaimRequest(worker: "worker")))
+        let (begins, ends) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
+        let completion = Task {
+            try await store.complete(claim.token, result: "{}", intent: "{}") {
+                begins.continuation.finish()
+                ends.wait()
+            }
+        }
+        for await _ in begins.stream {}
+        #expect(try await store.tend().late.isEmpty)
+        ends.signal()
+        try await completion.value
+        #expect(try await store.tend().late.isEmpty)
+        #expect(try await store.job(job).job.state == .succeeded)
+    }
+
+    /// Two processes of which one has a wrong idea of the time do not fight for it.
+    @Test func clocksOfProcessesThatDisagreeDoNotFight() async throws {
+        let location = try await PostgreSQLServer.shared().makeDatabase()
+        let ahead = Ahead()
+        let wrong = StoreClock.Source(
+            time: StoreClock.Source.system.time,
+            elapsed: { StoreClock.Source.system.elapsed() + ahead.milliseconds.load(ordering: .relaxed) }
+        )
+        let first = try await store(location)
+        let second = try await PostgreSQLJobStore(location: location, mostConnections: 2, clock: wrong)
+        for store in [first, second] { _ = try await store.submit(draft) }
+        // An hour has passed for the second one only.
+        ahead.milliseconds.store(3_600_000, ordering: .relaxed)
+        for _ in 0..<5 {
+            _ = try await second.submit(draft)
+            _ = try await first.submit(draft)
+        }
+        let changes = try PostgreSQLConnection(location).execute("SELECT changes FROM vatoolbox.clock").value
+        #expect(changes == .integer(1))
+    }
+
+    @Test func aRenewalComesBeforeTheUpkeep() async throws {
+        let location = try await PostgreSQLServer.shared().makeDatabase()
+        let store = try await store(location)
+        _ = try await store.submit(draft)
+        let request = ClaimRequest(worker: "worker", lease: .milliseconds(1))
+        let claim = try #require(try await store.claim(request))
+        // The upkeep has found it, and waits for its row.
+        let other = try PostgreSQLConnection(location)
+        _ = try other.executeAll("BEGIN; SET LOCAL search_path TO vatoolbox")
+        _ = try other.execute("UPDATE leases SET ends = ends + 3600000")
+        let upkeep = Task { try await store.tend() }
+        try await Task.sleep(for: .milliseconds(300))
+        _ = try other.execute("COMMIT")
+        #expect(try await upkeep.value.lost.isEmpty)
+        #expect(try await store.renew([Heartbeat(claim.token)], for: .seconds(15)) == [claim.token: .continues])
+    }
+
+    @Test func claimsWaitForNobody() async throws {
+        let location = try await PostgreSQLServer.shared().makeDatabase()
+        let store = try await store(location)
+        let jobs = [try await store.submit(draft).job, try await store.submit(draft).job]
+        // A process that is frozen while it has locked the first job.
+        let frozen = try PostgreSQLConnection(location)
+        _ = try frozen.executeAll("BEGIN; SELECT 1 FROM vatoolbox.jobs WHERE position = \(jobs[0].position) FOR UPDATE")
+        #expect(try await store.claim(ClaimRequest(worker: "worker"))?.task.job == jobs[1].id)
+        #expect(try await store.claim(ClaimRequest(worker: "worker")) == nil)
+        _ = try frozen.execute("COMMIT")
+        #expect(try await store.claim(ClaimRequest(worker: "worker"))?.task.job == jobs[0].id)
+    }
+
     @Test func tasksAreAnnounced() async throws {
         let location = try await PostgreSQLServer.shared().makeDatabase()
         let (listening, other) = (try await store(location), try await store(location))
@@ -219,4 +306,9 @@ import Testing
         #expect(try await listening.isToldOfTasks(within: .seconds(600)))
         #expect(try await !listening.isToldOfTasks(within: .milliseconds(1)))
     }
+}
+
+/// By how much a clock is ahead.
+private final class Ahead: Sendable {
+    let milliseconds = Atomic<Int64>(0)
 }

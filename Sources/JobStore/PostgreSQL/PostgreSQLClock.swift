@@ -12,6 +12,7 @@ final class PostgreSQLClock: Sendable {
     private struct Reference {
         var time: Int64
         var elapsed: Int64
+        var changes: Int64
     }
 
     private let source: StoreClock.Source
@@ -26,20 +27,24 @@ final class PostgreSQLClock: Sendable {
     ///
     /// - Parameters:
     ///   - time: The time of the store.
+    ///   - changes: How often its correction was changed because of a jump.
     ///   - asked: The time of this process before it asked.
     /// - Returns: By how much it has jumped; 0 if it has not.
-    func jump(to time: StoreTime, askedAt asked: Int64) -> Int64 {
+    func jump(to time: StoreTime, changes: Int64, askedAt asked: Int64) -> Int64 {
         let answered = elapsed
+        // A slow answer says too little of the time at which it was given.
+        let isSlow = answered - asked > Self.slowest
         return reference.withLock { reference in
-            guard let known = reference else {
-                reference = Reference(time: time.milliseconds, elapsed: answered)
+            let new = Reference(time: time.milliseconds, elapsed: answered, changes: changes)
+            // Others may have corrected the time in favour of their own clocks.
+            guard let known = reference, known.changes == changes else {
+                if !isSlow { reference = new }
                 return 0
             }
             let passed = answered - known.elapsed
             let jump = time.milliseconds - known.time - passed
-            // The answer may have been on its way for some time.
             guard abs(jump) > Self.tolerance + (answered - asked) + abs(passed) / 20 else {
-                if answered >= known.elapsed { reference = Reference(time: time.milliseconds, elapsed: answered) }
+                if !isSlow, passed >= 0 { reference = new }
                 return 0
             }
             return jump
@@ -51,4 +56,6 @@ final class PostgreSQLClock: Sendable {
 
     /// What is not taken for a jump, in milliseconds.
     private static let tolerance: Int64 = 2000
+    /// The time of an answer that is not compared with later ones, in milliseconds.
+    private static let slowest: Int64 = 500
 }

@@ -13,19 +13,28 @@ final class PostgreSQLConnection {
 
     private let connection: OpaquePointer
     private let clock = ContinuousClock()
+    private let patience: Duration
     /// Whether it must not be used any more.
     private(set) var isBroken = false
 
     /// Connects.
     ///
-    /// - Parameter location: A connection string or URI of libpq.
-    init(_ location: String) throws(PostgreSQLError) {
+    /// - Parameters:
+    ///   - location: A connection string or URI of libpq.
+    ///   - patience: How long a statement may take.
+    init(_ location: String, patience: Duration = patience) throws(PostgreSQLError) {
+        self.patience = patience
+        guard Self.isLocation(location) else {
+            throw PostgreSQLError("the location is no connection string or URI of PostgreSQL")
+        }
         // The later ones win: what the location says is heard.
         let parameters = [
             ("connect_timeout", "5"), ("application_name", "vatoolbox"), ("client_encoding", "UTF8"),
             // A server that vanishes without a word is found by these.
             ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
             ("tcp_user_timeout", "10000"),
+            // A standby knows nothing of who is writing, and cannot be written.
+            ("target_session_attrs", "read-write"),
             ("dbname", location),
         ]
         let names = parameters.map { strdup($0.0) } + [nil]
@@ -35,7 +44,7 @@ final class PostgreSQLConnection {
         guard let made else { throw PostgreSQLError("there is no memory for a connection to PostgreSQL") }
         guard PQstatus(made) == CONNECTION_OK else {
             defer { PQfinish(made) }
-            throw PostgreSQLError(Self.message(made), breaksConnection: true)
+            throw PostgreSQLError(Self.publicMessage(Self.message(made)), breaksConnection: true)
         }
         connection = made
         PQsetnonblocking(connection, 1)
@@ -44,6 +53,15 @@ final class PostgreSQLConnection {
     }
 
     deinit { PQfinish(connection) }
+
+    /// Whether a text is a connection string or URI. What libpq says of others may quote a password of theirs.
+    static func isLocation(_ text: String) -> Bool {
+        var message: UnsafeMutablePointer<CChar>?
+        defer { PQfreemem(message) }
+        guard !text.utf8.contains(0), let options = PQconninfoParse(text, &message) else { return false }
+        PQconninfoFree(options)
+        return true
+    }
 
     /// The version of the server, such as 150018.
     var serverVersion: Int { Int(PQserverVersion(connection)) }
@@ -85,7 +103,7 @@ final class PostgreSQLConnection {
 
     private func result(wasSent: Bool) throws(PostgreSQLError) -> PostgreSQLResult {
         guard wasSent else { throw broken() }
-        let deadline = clock.now + Self.patience
+        let deadline = clock.now + patience
         while true {
             let flushed = PQflush(connection)
             if flushed == 0 { break }
@@ -108,6 +126,8 @@ final class PostgreSQLConnection {
             default: failure = failure ?? PostgreSQLError(next)
             }
         }
+        // Of another client, to whom PgBouncer gave the session before.
+        _ = drainNotifications()
         if let failure {
             isBroken = isBroken || failure.breaksConnection || PQstatus(connection) != CONNECTION_OK
             throw failure
@@ -138,6 +158,15 @@ final class PostgreSQLConnection {
         return PostgreSQLError(said.isEmpty ? "the server did not answer in time" : said, breaksConnection: true)
     }
 
+    /// What can be told to others: libpq quotes values that it cannot use, which may be parts of a password.
+    private static func publicMessage(_ message: String) -> String {
+        guard message.contains("invalid"), let range = message.firstRange(of: "connection option \"") else {
+            return message
+        }
+        let option = message[range.upperBound...].prefix { $0 != "\"" }
+        return "the location has a value that is not valid for \(option)"
+    }
+
     private static func message(_ connection: OpaquePointer) -> String {
         PostgreSQLError.oneLine(String(cString: PQerrorMessage(connection)))
     }
@@ -164,7 +193,9 @@ struct PostgreSQLError: Error {
             Self.oneLine(primary ?? String(cString: PQresultErrorMessage(result))),
             state: state,
             // Connection exceptions, a server that shuts down, and one that has become a standby.
-            breaksConnection: state.map { $0.hasPrefix("08") || $0.hasPrefix("57P") || $0 == "25006" } ?? true
+            breaksConnection: state.map {
+                $0.hasPrefix("08") || $0.hasPrefix("57P") || ["25006", "0A000"].contains($0)
+            } ?? true
         )
     }
 

@@ -41,12 +41,16 @@ final class PostgreSQLDatabase: StoreDatabase {
                 text.append(character)
             }
         }
-        known.withLock { $0[sql] = text }
+        known.withLock { known in
+            if known.count >= mostKnown { known = [:] }
+            known[sql] = text
+        }
         return text
     }
 
-    /// The statements of this module, which are few: conditions of lists are all that varies.
+    /// The statements of this module, of which only the conditions of lists vary.
     private static let known = Mutex<[String: String]>([:])
+    private static let mostKnown = 1000
 
     // MARK: Claims
 
@@ -74,18 +78,15 @@ final class PostgreSQLDatabase: StoreDatabase {
     func lockJob(of group: ClaimGroup, at time: StoreTime, _ transaction: StoreTransaction) throws -> Int64? {
         let first = """
             SELECT position FROM jobs WHERE position IN (
-                SELECT job FROM tasks
+                SELECT DISTINCT job FROM tasks
                 WHERE state = 'ready' AND queue = ? AND priority = ? AND share = ? AND demand = ? AND ready_from <= ?
-                ORDER BY job, number LIMIT 16
+                ORDER BY job LIMIT 16
             ) ORDER BY position LIMIT 1\(rowLock) SKIP LOCKED
             """
         let arguments: StoreArguments = [
             group.key.queue, group.priority, group.key.share, group.demand, time.milliseconds,
         ]
-        if let position = try transaction.value(Int64.self, first, arguments) { return position }
-        // All tasks at the head are of jobs that others are changing at this moment.
-        let any = "SELECT position FROM jobs WHERE position = ?\(rowLock)"
-        return try transaction.value(Int64.self, any, [group.position])
+        return try transaction.value(Int64.self, first, arguments)
     }
 
     func announceTasks() throws {

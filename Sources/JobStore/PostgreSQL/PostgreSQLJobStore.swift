@@ -6,7 +6,7 @@
 /// business: with a standby to which it fails over, it must replicate synchronously (`synchronous_standby_names`).
 ///
 /// Neither prepared statements nor settings of sessions are used, so PgBouncer in transaction mode may be in between.
-/// Calls throw `unavailable` if the server does not answer within a minute.
+/// Calls throw `unavailable` if the server does not answer a statement within 45 seconds, renewals after 8.
 package final class PostgreSQLJobStore: JobStore {
     private let pool: PostgreSQLPool
     private let renewals: PostgreSQLPool
@@ -27,9 +27,12 @@ package final class PostgreSQLJobStore: JobStore {
     init(location: String, mostConnections: Int, clock source: StoreClock.Source) async throws(StoreError) {
         try check(mostConnections, in: 2...100, "the number of connections")
         let (clock, demands) = (PostgreSQLClock(source), KnownDemands())
-        func session() -> PostgreSQLSession { PostgreSQLSession(location, clock, demands) }
+        func session(patience: Duration = PostgreSQLConnection.patience) -> PostgreSQLSession {
+            PostgreSQLSession(location, clock, demands, patience: patience)
+        }
         pool = PostgreSQLPool((1..<mostConnections).map { _ in session() })
-        renewals = PostgreSQLPool([session()])
+        // Longer, and the leases would have ended anyway.
+        renewals = PostgreSQLPool([session(patience: .seconds(8))])
         listener = session()
         try await checkVersion()
         try await write {
@@ -64,7 +67,15 @@ package final class PostgreSQLJobStore: JobStore {
                 _ = try connection.executeAll(
                     """
                     BEGIN; SET LOCAL lock_timeout TO '5s'; SET LOCAL client_min_messages TO warning;
-                    SELECT pg_advisory_xact_lock(\(migrationLock)); CREATE SCHEMA IF NOT EXISTS \(PostgreSQLSchema.name);
+                    SELECT pg_advisory_xact_lock(\(migrationLock));
+                    """
+                )
+                let schema = "SELECT to_regnamespace('\(PostgreSQLSchema.name)') IS NULL"
+                if try connection.execute(schema).value == .integer(1) {
+                    _ = try connection.execute("CREATE SCHEMA \(PostgreSQLSchema.name)")
+                }
+                _ = try connection.executeAll(
+                    """
                     SET LOCAL search_path TO \(PostgreSQLSchema.name);
                     CREATE TABLE IF NOT EXISTS versions (number BIGINT PRIMARY KEY, since TIMESTAMPTZ DEFAULT now());
                     """
@@ -125,14 +136,10 @@ package final class PostgreSQLJobStore: JobStore {
     private func transaction<Value: Sendable>(
         _ mode: PostgreSQLSession.Mode,
         in pool: PostgreSQLPool? = nil,
-        at time: StoreTime? = nil,
-        isRepeatable: Bool = true,
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
         let pool = pool ?? self.pool
-        return try await Self.unCancelled {
-            try await pool.with { try await $0.transaction(mode, at: time, isRepeatable: isRepeatable, body) }
-        }
+        return try await Self.unCancelled { try await pool.with { try await $0.transaction(mode, body) } }
     }
 
     private func write<Value: Sendable>(
@@ -181,20 +188,19 @@ extension StoreTransaction {
     /// Sees to it that the store's time is not before one that was already seen, if the clock of the server was set back
     /// while nobody watched.
     fileprivate func forbidPast() throws {
+        // Who comes second sees what the first one has changed.
+        _ = try rows("SELECT correction FROM clock FOR UPDATE")
         let last = "SELECT time FROM events ORDER BY number DESC LIMIT 1"
         let seen = try [
             value(Int64.self, last), value(Int64.self, "SELECT value FROM properties WHERE name = 'time'"),
         ].compactMap(\.self).max()
-        guard let seen, seen > time.milliseconds else { return }
-        try execute(
-            "UPDATE clock SET correction = correction + ? - (\(PostgreSQLSession.now))",
-            [seen]
-        )
+        guard let seen, let now = try value(Int64.self, PostgreSQLSession.now), seen > now else { return }
+        try execute("UPDATE clock SET correction = correction + ?, changes = changes + 1", [seen - now])
     }
 
     /// Lets the store's time approach the server's, by a twentieth of the time that has passed, if that has jumped.
     fileprivate func slew(since last: StoreTime?) throws {
-        let passed = last.map { min(max(time.milliseconds - $0.milliseconds, 0), 60_000) } ?? 0
+        let passed = last.map { min(max(time.milliseconds - $0.milliseconds, 0), 20_000) } ?? 0
         guard passed > 0 else { return }
         try execute(
             """
@@ -203,6 +209,17 @@ extension StoreTransaction {
             """,
             [passed / 20]
         )
+    }
+
+    /// - Returns: Whether no other process is doing the same at this moment.
+    fileprivate func beginUpkeep() throws -> Bool {
+        guard try value(Bool.self, "SELECT pg_try_advisory_xact_lock(\(0x5654_0002))") == true else { return false }
+        let sql = "SELECT value FROM properties WHERE name = 'time'"
+        let last = try value(Int64.self, sql).map(StoreTime.init(milliseconds:))
+        try slew(since: last)
+        try spareLeases(after: last)
+        try noteUpkeep()
+        return true
     }
 
     /// Gives workers time to be heard of, if nobody could be: the server was started, or another one has taken its place,
@@ -222,7 +239,7 @@ extension StoreTransaction {
 
     /// A number that changes when the server is started, and when a standby takes over, which writes on another timeline.
     private static let server = """
-        hashtext(pg_postmaster_start_time()::text || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))
+        hashtext(extract(epoch FROM pg_postmaster_start_time())::text || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))
         """
     private static let isOtherServer = "name = 'server' AND value <> \(server)"
 
@@ -281,8 +298,19 @@ extension PostgreSQLJobStore {
     }
 
     package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim? {
-        try await write { try $0.claim(request) }
+        for attempt in 0..<Self.mostClaims {
+            switch try await write({ try $0.claim(request) }) {
+            case .claimed(let claim): return claim
+            case .nothing: return nil
+            case .busy: try? await Task.sleep(for: .milliseconds(.random(in: 1...5) * (attempt + 1)))
+            }
+        }
+        // The caller asks again soon anyway.
+        return nil
     }
+
+    /// How often a claim looks whether others have changed what they were changing.
+    private static let mostClaims = 10
 
     package func renew(
         _ heartbeats: [Heartbeat],
@@ -298,7 +326,7 @@ extension PostgreSQLJobStore {
         publish: @escaping @Sendable () throws -> Void
     ) async throws(StoreError) {
         try await write { try $0.intend(token, result: result, intent: intent) }
-        let error = try await transaction(.changes, isRepeatable: false) {
+        let error = try await transaction(.publication) {
             try $0.complete(token, result: result, publish: publish)
         }
         if let error { throw error }
@@ -313,7 +341,11 @@ extension PostgreSQLJobStore {
     }
 
     package func releaseAll(ofWorkersNamed prefix: String) async throws(StoreError) -> Int {
-        try await write { try $0.releaseAll(ofWorkersNamed: prefix) }
+        var count = 0
+        for token in try await read({ try $0.attempts(ofWorkersNamed: prefix) }) {
+            if try await write({ try $0.giveBack(token) }) { count += 1 }
+        }
+        return count
     }
 
     package func unsettledAttempts() async throws(StoreError) -> [UnsettledAttempt] {
@@ -324,16 +356,23 @@ extension PostgreSQLJobStore {
         try await write { try $0.settle(token, wasPublished: wasPublished) }
     }
 
+    /// Every change is a transaction of its own, which waits for nobody: what others are changing is left for the next
+    /// time.
     package func tend() async throws(StoreError) -> UpkeepReport {
-        try await write { transaction in
-            // One at a time is enough.
-            let lock = "SELECT pg_try_advisory_xact_lock(\(0x5654_0002))"
-            guard try transaction.value(Bool.self, lock) == true else { return UpkeepReport() }
-            let sql = "SELECT value FROM properties WHERE name = 'time'"
-            let last = try transaction.value(Int64.self, sql).map(StoreTime.init(milliseconds:))
-            try transaction.slew(since: last)
-            try transaction.spareLeases(after: last)
-            return try transaction.tend()
+        let isDue = try await write { try $0.beginUpkeep() }
+        guard isDue else { return UpkeepReport() }
+        var report = UpkeepReport()
+        for token in try await read({ try $0.lapsedAttempts() }) {
+            if try await write({ try $0.takeAway(token) }) { report.lost.append(token) }
         }
+        for position in try await read({ try $0.lateJobs() }) {
+            if let job = try await write({ try $0.failLate(position) }) { report.late.append(job) }
+        }
+        for move in try await read({ try $0.moves() }) {
+            if let job = try await write({ try $0.move(move) }) { report.moved.append(job) }
+        }
+        report.expired = try await read { try $0.expiredJobs() }
+        try await write { try $0.forgetIdleShares() }
+        return report
     }
 }

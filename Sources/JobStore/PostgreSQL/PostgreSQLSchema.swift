@@ -14,14 +14,17 @@ enum PostgreSQLSchema {
     /// What every transaction begins with. `SET LOCAL` ends with it, since PgBouncer may give the session to another
     /// client then.
     ///
-    /// - Parameter mode: For example `READ ONLY`.
-    static func beginning(_ mode: String) -> String {
+    /// - Parameters:
+    ///   - mode: For example `READ ONLY`.
+    ///   - idle: The seconds after which the server ends the session of a process that is frozen, and with it the locks
+    ///     that others wait for.
+    static func beginning(_ mode: String, idle: Int = 10) -> String {
         """
         BEGIN \(mode);
         SET LOCAL search_path TO \(name);
         SET LOCAL statement_timeout TO '30s';
         SET LOCAL lock_timeout TO '20s';
-        SET LOCAL idle_in_transaction_session_timeout TO '120s';
+        SET LOCAL idle_in_transaction_session_timeout TO '\(idle)s';
         """
     }
 
@@ -45,7 +48,8 @@ enum PostgreSQLSchema {
 
         CREATE TABLE clock (
             is_only BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (is_only),
-            correction BIGINT NOT NULL
+            correction BIGINT NOT NULL,
+            changes BIGINT NOT NULL DEFAULT 0
         ) WITH (fillfactor = 50);
         INSERT INTO clock (correction) VALUES (0);
         CREATE FUNCTION system_time() RETURNS BIGINT LANGUAGE sql VOLATILE
@@ -146,7 +150,8 @@ enum PostgreSQLSchema {
             ends BIGINT NOT NULL,
             progress TEXT,
             result TEXT,
-            intent TEXT
+            intent TEXT,
+            UNIQUE (job, task)
         ) WITH (fillfactor = 40, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 
         CREATE TABLE shares (

@@ -13,43 +13,53 @@ actor PostgreSQLSession {
         case snapshot = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
         /// Each statement sees what is there when it begins.
         case reading = "ISOLATION LEVEL READ COMMITTED READ ONLY"
+        /// Like changes, but something happens outside of the database in between, which takes time and must not happen
+        /// twice.
+        case publication = "READ WRITE, ISOLATION LEVEL READ COMMITTED"
+
+        var isWriting: Bool { self == .changes || self == .publication }
+
+        /// What a transaction begins with.
+        var beginning: String { PostgreSQLSchema.beginning(rawValue, idle: self == .publication ? 120 : 10) }
     }
 
     private let location: String
     private let clock: PostgreSQLClock
     private let demands: KnownDemands
     private let executor = ThreadExecutor(name: "vt-postgresql")
+    private let patience: Duration
     private var connection: PostgreSQLConnection?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    init(_ location: String, _ clock: PostgreSQLClock, _ demands: KnownDemands) {
-        (self.location, self.clock, self.demands) = (location, clock, demands)
+    /// - Parameter patience: How long a statement may take.
+    init(
+        _ location: String,
+        _ clock: PostgreSQLClock,
+        _ demands: KnownDemands,
+        patience: Duration = PostgreSQLConnection.patience
+    ) {
+        (self.location, self.clock, self.demands, self.patience) = (location, clock, demands, patience)
     }
 
-    /// Runs a transaction. One that was in conflict with others had no effect, and is run again.
-    ///
-    /// - Parameters:
-    ///   - time: Its time; `nil` for that at which it begins.
-    ///   - isRepeatable: Whether the body may be run again.
+    /// Runs a transaction. One that was in conflict with others had no effect, and is run again, unless it publishes.
     func transaction<Value: Sendable>(
         _ mode: Mode,
-        at time: StoreTime? = nil,
-        isRepeatable: Bool = true,
         _ body: @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
         var conflicts = 0
         while true {
             let (connection, began) = try begin(mode)
             do {
-                let database = PostgreSQLDatabase(connection, isWriting: mode == .changes)
-                let value = try body(StoreTransaction(database: database, time: time ?? began, demands: demands))
+                let database = PostgreSQLDatabase(connection, isWriting: mode.isWriting)
+                let value = try body(StoreTransaction(database: database, time: began, demands: demands))
                 _ = try connection.execute("COMMIT")
                 return value
             } catch {
                 rollBack(connection)
                 conflicts += 1
-                guard isRepeatable, conflicts <= Self.mostConflicts, (error as? PostgreSQLError)?.isConflict == true
+                guard mode != .publication, conflicts <= Self.mostConflicts,
+                    (error as? PostgreSQLError)?.isConflict == true
                 else {
                     throw error
                 }
@@ -65,10 +75,13 @@ actor PostgreSQLSession {
     ///
     /// - Returns: Whether there was one within the time.
     func isToldOfTasks(within time: Duration) throws -> Bool {
-        let connection = try self.connection ?? connect()
-        if self.connection == nil {
-            self.connection = connection
+        let connection: PostgreSQLConnection
+        if let known = self.connection {
+            connection = known
+        } else {
+            connection = try connect()
             _ = try connection.execute("LISTEN \(PostgreSQLDatabase.channel)")
+            self.connection = connection
         }
         do { return try connection.hasNotification(within: time) } catch {
             self.connection = nil
@@ -86,12 +99,11 @@ actor PostgreSQLSession {
         }
     }
 
-    /// Closes the connection; the next call makes another one.
-    func disconnect() { connection = nil }
-
     // MARK: Transactions
 
-    private func connect() throws(PostgreSQLError) -> PostgreSQLConnection { try PostgreSQLConnection(location) }
+    private func connect() throws(PostgreSQLError) -> PostgreSQLConnection {
+        try PostgreSQLConnection(location, patience: patience)
+    }
 
     /// Begins a transaction, on a new connection if the old one is gone: nothing was done yet.
     private func begin(_ mode: Mode) throws(PostgreSQLError) -> (PostgreSQLConnection, StoreTime) {
@@ -116,31 +128,42 @@ actor PostgreSQLSession {
     ) throws(PostgreSQLError) -> StoreTime {
         for _ in 0..<3 {
             let asked = clock.elapsed
-            let time = try Self.time(connection.executeAll(PostgreSQLSchema.beginning(mode.rawValue) + Self.now))
-            let jump = clock.jump(to: time, askedAt: asked)
+            let (time, changes) = try Self.time(connection.executeAll(mode.beginning + Self.time))
+            let jump = clock.jump(to: time, changes: changes, askedAt: asked)
             if jump == 0 { return time }
             _ = try connection.execute("ROLLBACK")
-            try correct(by: jump, connection)
+            try correct(connection)
         }
         throw PostgreSQLError("the clock of the database server jumps again and again")
     }
 
     /// Takes a jump of the server's clock out of the store's time, unless another process just has.
-    private func correct(by jump: Int64, _ connection: PostgreSQLConnection) throws(PostgreSQLError) {
-        _ = try connection.executeAll(PostgreSQLSchema.beginning(Mode.changes.rawValue))
+    private func correct(_ connection: PostgreSQLConnection) throws(PostgreSQLError) {
+        _ = try connection.executeAll(Mode.changes.beginning)
         _ = try connection.execute("SELECT correction FROM clock FOR UPDATE")
         let asked = clock.elapsed
-        let jump = clock.jump(to: try Self.time(connection.execute(Self.now)), askedAt: asked)
-        if jump != 0 { _ = try connection.execute("UPDATE clock SET correction = correction - $1", [.integer(jump)]) }
+        let (time, changes) = try Self.time(connection.execute(Self.time))
+        let jump = clock.jump(to: time, changes: changes, askedAt: asked)
+        if jump != 0 {
+            let sql = "UPDATE clock SET correction = correction - $1, changes = changes + 1"
+            _ = try connection.execute(sql, [.integer(jump)])
+        }
         _ = try connection.execute("COMMIT")
     }
 
     /// A query of the store's time.
     static let now = "SELECT system_time() + (SELECT correction FROM clock)"
 
-    private static func time(_ result: PostgreSQLResult) throws(PostgreSQLError) -> StoreTime {
-        guard case .integer(let time) = result.value else { throw PostgreSQLError("the server does not tell its time") }
-        return StoreTime(milliseconds: time)
+    /// A query of it, and of how often its correction was changed because of a jump.
+    private static let time = "SELECT (\(now)) AS time, (SELECT changes FROM clock) AS changes"
+
+    private static func time(
+        _ result: PostgreSQLResult
+    ) throws(PostgreSQLError) -> (time: StoreTime, changes: Int64) {
+        guard let values = result.rows.first?.values, values.count == 2, case .integer(let time) = values[0],
+            case .integer(let changes) = values[1]
+        else { throw PostgreSQLError("the server does not tell its time") }
+        return (StoreTime(milliseconds: time), changes)
     }
 
     private func rollBack(_ connection: PostgreSQLConnection) {

@@ -233,7 +233,8 @@ extension StoreTransaction {
 
     func setQueue(_ settings: QueueSettings) throws {
         try settings.validate()
-        if let hop = settings.hop { _ = try queue(hop.queue) }
+        // It is not removed before this is there.
+        if let hop = settings.hop { _ = try queue(hop.queue, locked: " FOR KEY SHARE") }
         try execute(
             """
             INSERT INTO queues (name, is_paused, most_running, windows, hop, weights) VALUES (?, ?, ?, ?, ?, ?)
@@ -248,7 +249,7 @@ extension StoreTransaction {
     }
 
     func removeQueue(_ name: String) throws {
-        _ = try queue(name)
+        _ = try queue(name, locked: " FOR UPDATE")
         let sql = "SELECT COUNT(*) FROM jobs WHERE queue = ?"
         let jobs = try value(Int.self, sql, [name]) ?? 0
         let hopping = try queues().filter { $0.hop?.queue == name }.map(\.name)

@@ -2,19 +2,29 @@
 
 /// What workers do.
 extension StoreTransaction {
-    func claim(_ request: ClaimRequest) throws -> Claim? {
-        try check(request.lease.wholeMilliseconds, in: 1...86_400_000, "the lease in milliseconds")
-        try check(request.worker.utf8.count, in: 1...256, "the length of the worker's name in bytes")
-        // Others may take what was chosen before its job is locked. Who finds nothing then asks again later anyway.
-        for _ in 0..<Self.mostChoices {
-            guard let choice = try choose(for: request) else { return nil }
-            if let claim = try take(choice, request) { return claim }
-        }
-        return nil
+    /// What a claim has found.
+    enum ClaimOutcome: Sendable {
+        case claimed(Claim)
+        /// There is nothing for this worker.
+        case nothing
+        /// There is something, but others are changing it at this moment.
+        case busy
     }
 
-    /// How often a claim chooses anew because others were faster.
-    private static let mostChoices = 10
+    func claim(_ request: ClaimRequest) throws -> ClaimOutcome {
+        try check(request.lease.wholeMilliseconds, in: 1...86_400_000, "the lease in milliseconds")
+        try check(request.worker.utf8.count, in: 1...256, "the length of the worker's name in bytes")
+        var excluded: Set<ClaimGroup> = []
+        // Waits for nobody, so that one frozen process does not hold up the others.
+        while excluded.count < Self.mostChoices, let choice = try choose(for: request, excluding: excluded) {
+            if let claim = try take(choice, request) { return .claimed(claim) }
+            excluded.insert(choice.group)
+        }
+        return excluded.isEmpty ? .nothing : .busy
+    }
+
+    /// How many groups a claim tries because others were faster.
+    private static let mostChoices = 20
 
     /// A group from which a worker takes a task, and what is known of the shares of its priority.
     private struct Choice {
@@ -26,7 +36,7 @@ extension StoreTransaction {
         var noted: FairShares
     }
 
-    private func choose(for request: ClaimRequest) throws -> Choice? {
+    private func choose(for request: ClaimRequest, excluding excluded: Set<ClaimGroup>) throws -> Choice? {
         let open = try queues().filter { $0.isOpen(at: time) }
         let asked = try open.filter { queue in
             guard request.queues.isEmpty || request.queues.contains(queue.name) else { return false }
@@ -45,7 +55,8 @@ extension StoreTransaction {
         }
         var isMet: [Int64: Bool] = [:]
         for number in Set(groups.map(\.demand)) { isMet[number] = try demand(number).isMet(by: request.offer) }
-        let group = ClaimChoice.next(of: groups, noted) { isMet[$0] ?? false }
+        let possible = groups.filter { !excluded.contains($0) }
+        let group = ClaimChoice.next(of: possible, noted) { isMet[$0] ?? false }
         guard let group, let queue = open.first(where: { $0.name == group.key.queue }),
             let known = known[group.priority], let noted = noted[group.priority]
         else { return nil }
@@ -83,10 +94,12 @@ extension StoreTransaction {
     /// - Returns: `nil` if others were faster.
     private func take(_ choice: Choice, _ request: ClaimRequest) throws -> Claim? {
         let group = choice.group
-        if let most = choice.queue.mostRunning, !database.rowLock.isEmpty {
+        if choice.queue.mostRunning != nil, !database.rowLock.isEmpty {
             // Who is next counts the task that this one takes.
-            _ = try rows("SELECT name FROM queues WHERE name = ?\(database.rowLock)", [group.key.queue])
-            guard try running(in: group.key.queue) < most else { return nil }
+            let sql = "SELECT * FROM queues WHERE name = ?\(database.rowLock) SKIP LOCKED"
+            guard let queue = try row(sql, [group.key.queue]).map(QueueSettings.init(row:)), queue.isOpen(at: time),
+                try queue.mostRunning.map({ try running(in: queue.name) < $0 }) ?? true
+            else { return nil }
         }
         guard let position = try database.lockJob(of: group, at: time, self) else { return nil }
         let entry = try entry(at: position)
@@ -108,25 +121,17 @@ extension StoreTransaction {
         let start = choice.noted.time(of: key)
         let (known, noted) = (choice.known.entries, choice.noted.entries)
         // The same order for all, so that no two of them wait for each other.
-        for other in Set(known.keys).union(noted.keys).sorted() where other != key && known[other] != noted[other] {
-            if let entry = noted[other] {
-                try write(entry, of: other, priority)
-            } else {
-                let sql = "DELETE FROM shares WHERE priority = ? AND queue = ? AND share = ?"
-                try execute(sql, [priority, other.queue, other.share])
+        for other in Set(known.keys).union(noted.keys).union([key]).sorted() {
+            if other == key {
+                try add(charged.time(of: key) - start, from: start, to: key, priority)
+            } else if let entry = noted[other] {
+                if known[other] != entry { try write(entry, of: other, priority) }
+            } else if let entry = known[other] {
+                // Unless another claim has charged it meanwhile.
+                let sql = "DELETE FROM shares WHERE priority = ? AND queue = ? AND share = ? AND time <= ?"
+                try execute(sql, [priority, other.queue, other.share, entry.time])
             }
         }
-        try execute(
-            """
-            INSERT INTO shares (priority, queue, share, time, is_waiting) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT (priority, queue, share) DO UPDATE SET is_waiting = excluded.is_waiting,
-                time = CASE WHEN shares.time > ? THEN shares.time ELSE ? END + ?
-            """,
-            [
-                priority, key.queue, key.share, charged.time(of: key), true, start, start,
-                charged.time(of: key) - start,
-            ]
-        )
         guard charged.present > choice.known.present || choice.known.entries.isEmpty else { return }
         try execute(
             """
@@ -135,6 +140,17 @@ extension StoreTransaction {
                 present = CASE WHEN turns.present > excluded.present THEN turns.present ELSE excluded.present END
             """,
             [priority, charged.present]
+        )
+    }
+
+    private func add(_ cost: Double, from start: Double, to key: FairShares.Key, _ priority: Int) throws {
+        try execute(
+            """
+            INSERT INTO shares (priority, queue, share, time, is_waiting) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (priority, queue, share) DO UPDATE SET is_waiting = excluded.is_waiting,
+                time = CASE WHEN shares.time > ? THEN shares.time ELSE ? END + ?
+            """,
+            [priority, key.queue, key.share, start + cost, true, start, start, cost]
         )
     }
 
@@ -282,11 +298,17 @@ extension StoreTransaction {
         try end(token, try unpublished(token), outcome)
     }
 
-    func releaseAll(ofWorkersNamed prefix: String) throws -> Int {
-        let sql = "SELECT token FROM leases WHERE substr(worker, 1, length(?)) = ? AND intent IS NULL"
-        let tokens = try values(Int64.self, sql, [prefix, prefix]).map(AttemptToken.init)
-        for token in tokens { try end(token, .released) }
-        return tokens.count
+    /// The attempts of workers whose names begin so, without those that have begun to publish.
+    func attempts(ofWorkersNamed prefix: String) throws -> [AttemptToken] {
+        let sql = "SELECT token FROM leases WHERE substr(worker, 1, length(?)) = ? AND intent IS NULL ORDER BY token"
+        return try values(Int64.self, sql, [prefix, prefix]).map(AttemptToken.init)
+    }
+
+    /// Gives the task of an attempt back, unless it has ended or begun to publish meanwhile.
+    func giveBack(_ token: AttemptToken) throws -> Bool {
+        guard let lease = try lease(token), lease.intent == nil else { return false }
+        try end(token, lease, .released)
+        return true
     }
 
     func unsettledAttempts() throws -> [UnsettledAttempt] {
@@ -321,30 +343,98 @@ extension StoreTransaction {
 
 // MARK: - Upkeep
 
+/// The parts of the upkeep. Each change finds out once more whether it is still due, so a store with many writers makes
+/// each in a transaction of its own.
 extension StoreTransaction {
-    func tend() throws -> UpkeepReport {
-        var report = UpkeepReport()
-        let lost = "SELECT token FROM leases WHERE ends < ? AND intent IS NULL ORDER BY token"
-        report.lost = try values(Int64.self, lost, [time.milliseconds]).map(AttemptToken.init)
-        for token in report.lost { try end(token, .lost) }
-        let late = """
-            SELECT * FROM jobs WHERE deadline < ? AND ended IS NULL AND failure IS NULL AND NOT is_cancel_requested
-            """
-        for row in try rows(late, [time.milliseconds]) {
-            let job = try Job(row: row)
-            try change(try entry(job)) {
-                $0.fail(Failure(code: "time-limit-exceeded", message: "the time limit has passed", isRetriable: false))
+    /// The attempts whose workers were not heard of in time.
+    func lapsedAttempts() throws -> [AttemptToken] {
+        let sql = "SELECT token FROM leases WHERE ends < ? AND intent IS NULL ORDER BY token"
+        return try values(Int64.self, sql, [time.milliseconds]).map(AttemptToken.init)
+    }
+
+    /// Takes the task away from such an attempt.
+    func takeAway(_ token: AttemptToken) throws -> Bool {
+        let attempt = "SELECT job FROM attempts WHERE token = ?"
+        guard let position = try value(Int64.self, attempt, [token.rawValue]), try isFree(position) else {
+            return false
+        }
+        // A renewal that comes now finds no lease, or this finds it renewed.
+        let sql = "SELECT job, task FROM leases WHERE token = ? AND intent IS NULL AND ends < ?\(database.rowLock)"
+        guard let row = try row(sql, [token.rawValue, time.milliseconds]) else { return false }
+        try end(token, try Lease(position: row["job"], task: row["task"]), .lost)
+        return true
+    }
+
+    private static let isLate = "deadline < ? AND ended IS NULL AND failure IS NULL AND NOT is_cancel_requested"
+
+    /// The positions of jobs whose time limits have passed.
+    func lateJobs() throws -> [Int64] {
+        try values(Int64.self, "SELECT position FROM jobs WHERE \(Self.isLate) ORDER BY position", [time.milliseconds])
+    }
+
+    /// Fails such a job.
+    func failLate(_ position: Int64) throws -> JobID? {
+        guard try isFree(position) else { return nil }
+        let sql = "SELECT * FROM jobs WHERE position = ? AND \(Self.isLate)"
+        guard let job = try row(sql, [position, time.milliseconds]).map(Job.init(row:)) else { return nil }
+        try change(try entry(job)) {
+            $0.fail(Failure(code: "time-limit-exceeded", message: "the time limit has passed", isRetriable: false))
+        }
+        return job.id
+    }
+
+    /// A job that has waited in a queue for so long that it moves to another one.
+    struct Move: Sendable {
+        var position: Int64
+        var queue: String
+        var hop: QueueSettings.Hop
+    }
+
+    /// The moves that are due.
+    func moves() throws -> [Move] {
+        try queues().flatMap { queue -> [Move] in
+            guard let hop = queue.hop else { return [] }
+            let sql = "SELECT position FROM jobs WHERE \(Self.hasWaited) ORDER BY position"
+            return try values(Int64.self, sql, [queue.name, latest(hop)]).map {
+                Move(position: $0, queue: queue.name, hop: hop)
             }
-            report.late.append(job.id)
         }
-        for queue in try queues() {
-            guard let hop = queue.hop else { continue }
-            report.moved += try move(from: queue.name, hop)
-        }
-        let expired = "SELECT id FROM jobs WHERE ended IS NOT NULL AND ended + retention < ? LIMIT 100"
-        report.expired = try values(String.self, expired, [time.milliseconds])
-            .compactMap(JobID.init(rawValue:))
-        try forgetIdleShares()
+    }
+
+    private static let hasWaited = "queue = ? AND state = 'waiting' AND queued < ?"
+
+    private func latest(_ hop: QueueSettings.Hop) -> Int64 {
+        (time + .milliseconds(Int64(-hop.after * 1000))).milliseconds
+    }
+
+    /// Moves a job.
+    func move(_ move: Move) throws -> JobID? {
+        guard try isFree(move.position) else { return nil }
+        let sql = "UPDATE jobs SET queue = ?, queued = ? WHERE position = ? AND \(Self.hasWaited) RETURNING id"
+        let arguments: StoreArguments = [
+            move.hop.queue, time.milliseconds, move.position, move.queue, latest(move.hop),
+        ]
+        guard let id = try value(String.self, sql, arguments).flatMap(JobID.init(rawValue:)) else { return nil }
+        try execute("UPDATE tasks SET queue = ? WHERE job = ?", [move.hop.queue, move.position])
+        try note("moved", move.hop.queue, of: move.position)
+        return id
+    }
+
+    /// Jobs whose retention is over, at most 100.
+    func expiredJobs() throws -> [JobID] {
+        let sql = "SELECT id FROM jobs WHERE ended IS NOT NULL AND ended + retention < ? LIMIT 100"
+        return try values(String.self, sql, [time.milliseconds]).compactMap(JobID.init(rawValue:))
+    }
+
+    /// Locks a job for the upkeep, which does not wait for those who change it.
+    private func isFree(_ position: Int64) throws -> Bool {
+        guard !database.rowLock.isEmpty else { return true }
+        let sql = "SELECT position FROM jobs WHERE position = ?\(database.rowLock) SKIP LOCKED"
+        return try row(sql, [position]) != nil
+    }
+
+    /// Notes when the store was tended.
+    func noteUpkeep() throws {
         try execute(
             """
             INSERT INTO properties (name, value) VALUES ('time', ?)
@@ -352,32 +442,23 @@ extension StoreTransaction {
             """,
             [time.milliseconds]
         )
-        return report
-    }
-
-    private func move(from queue: String, _ hop: QueueSettings.Hop) throws -> [JobID] {
-        let limit = time + .milliseconds(Int64(-hop.after * 1000))
-        let sql = "SELECT * FROM jobs WHERE queue = ? AND state = 'waiting' AND queued < ?"
-        let jobs = try rows(sql, [queue, limit.milliseconds]).map(Job.init(row:))
-        for job in jobs {
-            try execute(
-                "UPDATE jobs SET queue = ?, queued = ? WHERE position = ?",
-                [hop.queue, time.milliseconds, job.position]
-            )
-            try execute(
-                "UPDATE tasks SET queue = ? WHERE job = ?",
-                [hop.queue, job.position]
-            )
-            try note("moved", hop.queue, of: job.position)
-        }
-        return jobs.map(\.id)
     }
 
     /// Removes the times of priorities in which nothing waits, so that they never grow beyond what a number can hold.
-    private func forgetIdleShares() throws {
-        let idle = "priority NOT IN (SELECT DISTINCT priority FROM tasks WHERE state = 'ready')"
-        try execute("DELETE FROM shares WHERE \(idle)")
-        try execute("DELETE FROM turns WHERE \(idle)")
+    func forgetIdleShares() throws {
+        for table in ["shares", "turns"] {
+            // One probe of the index for each queue.
+            try execute(
+                """
+                DELETE FROM \(table) WHERE NOT EXISTS (
+                    SELECT 1 FROM queues WHERE EXISTS (
+                        SELECT 1 FROM tasks
+                        WHERE state = 'ready' AND tasks.queue = queues.name AND tasks.priority = \(table).priority
+                    )
+                )
+                """
+            )
+        }
     }
 }
 

@@ -90,8 +90,10 @@ struct StoreTransaction {
         }
     }
 
-    func queue(_ name: String) throws -> QueueSettings {
-        let row = try row("SELECT * FROM queues WHERE name = ?", [name])
+    /// - Parameter lock: What the query ends with where there are several writers.
+    func queue(_ name: String, locked lock: String = "") throws -> QueueSettings {
+        let lock = database.rowLock.isEmpty ? "" : lock
+        let row = try row("SELECT * FROM queues WHERE name = ?\(lock)", [name])
         guard let row else { throw StoreError(.notFound, "there is no such queue", given: name) }
         return try QueueSettings(row: row)
     }

@@ -185,7 +185,9 @@ extension SQLiteJobStore {
     }
 
     package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim? {
-        try await write { try $0.claim(request) }
+        try await write {
+            if case .claimed(let claim) = try $0.claim(request) { claim } else { nil }
+        }
     }
 
     package func renew(
@@ -214,7 +216,9 @@ extension SQLiteJobStore {
     }
 
     package func releaseAll(ofWorkersNamed prefix: String) async throws(StoreError) -> Int {
-        try await write { try $0.releaseAll(ofWorkersNamed: prefix) }
+        try await write { transaction in
+            try transaction.attempts(ofWorkersNamed: prefix).filter { try transaction.giveBack($0) }.count
+        }
     }
 
     package func unsettledAttempts() async throws(StoreError) -> [UnsettledAttempt] {
@@ -226,6 +230,15 @@ extension SQLiteJobStore {
     }
 
     package func tend() async throws(StoreError) -> UpkeepReport {
-        try await write(at: clock.now) { try $0.tend() }
+        try await write(at: clock.now) { transaction in
+            var report = UpkeepReport()
+            report.lost = try transaction.lapsedAttempts().filter { try transaction.takeAway($0) }
+            report.late = try transaction.lateJobs().compactMap { try transaction.failLate($0) }
+            report.moved = try transaction.moves().compactMap { try transaction.move($0) }
+            report.expired = try transaction.expiredJobs()
+            try transaction.forgetIdleShares()
+            try transaction.noteUpkeep()
+            return report
+        }
     }
 }
