@@ -142,7 +142,7 @@ package protocol JobStore: Sendable {
     func releaseAll(ofWorkersNamed prefix: String) async throws(StoreError) -> Int
 
     /// Returns the attempts that have begun to publish and were not completed. No one else gets their tasks. Those whose
-    /// workers are alive may be publishing at this moment.
+    /// workers are alive may be publishing at this moment; they renew their leases.
     func unsettledAttempts() async throws(StoreError) -> [UnsettledAttempt]
 
     /// Settles such an attempt, which must not run any more.

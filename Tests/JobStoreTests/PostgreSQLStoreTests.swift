@@ -83,6 +83,36 @@ import Testing
 
     // MARK: Servers
 
+    @Test func anExaminationSaysWhatIsWrong() async throws {
+        let location = try PostgreSQLServer.shared().makeEmptyDatabase()
+        func finding(_ subject: String) async throws -> StoreFinding? {
+            try await PostgreSQLJobStore.examine(location).first { $0.subject == subject }
+        }
+        // Servers of tests do not write to the disk.
+        #expect(try await finding("durability")?.problem?.contains("fsync") == true)
+        #expect(try await finding("tables")?.problem == "run vatoolbox cluster migrate")
+        #expect(try await finding("leases") == nil)
+        _ = try await PostgreSQLJobStore.migrate(location)
+        #expect(try await PostgreSQLJobStore.examine(location).compactMap(\.problem).count == 1)
+        let store = try await store(location)
+        _ = try await store.submit(draft)
+        let claim = try await store.claim(ClaimRequest(worker: "a/1", lease: .milliseconds(1)))
+        #expect(claim != nil)
+        #expect(try await finding("workers")?.value.hasPrefix("a/1 (began a task 0 s ago, 1 run") == true)
+        // As if nobody had tended the store since.
+        _ = try PostgreSQLConnection(location).execute("UPDATE vatoolbox.leases SET ends = ends - 3600000")
+        #expect(try await finding("leases")?.problem != nil)
+        _ = try PostgreSQLConnection(location).execute("UPDATE vatoolbox.leases SET intent = '{}', result = '{}'")
+        #expect(try await finding("leases")?.problem == nil)
+        #expect(try await finding("attempts in doubt")?.problem != nil)
+        #expect(try await store.unsettledAttempts().first?.hasLapsed == true)
+    }
+
+    @Test func locationsAreCheckedWithoutAServer() {
+        #expect(PostgreSQLJobStore.isLocation("postgresql://me@host/db") && PostgreSQLJobStore.isLocation("host=h"))
+        #expect(!PostgreSQLJobStore.isLocation("db") && !PostgreSQLJobStore.isLocation("host=h\0"))
+    }
+
     @Test func aServerThatCannotBeReachedIsNamed() async throws {
         let error = try #require(await refusal("host=/nonexistent user=nobody password=secret"))
         #expect(error.code == .unavailable && error.message.contains("/nonexistent"))

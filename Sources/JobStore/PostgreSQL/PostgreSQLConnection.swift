@@ -206,6 +206,9 @@ struct PostgreSQLError: Error {
     /// Whether there is no such table or schema (undefined_table, invalid_schema_name, undefined_function).
     var isMissingTable: Bool { ["42P01", "3F000", "42883"].contains(state) }
 
+    /// Whether the role lacks a right (insufficient_privilege).
+    var isForbidden: Bool { state == "42501" }
+
     static func oneLine(_ text: String) -> String {
         text.split(whereSeparator: \.isNewline).map { $0.drop(while: \.isWhitespace) }.joined(separator: " ")
     }

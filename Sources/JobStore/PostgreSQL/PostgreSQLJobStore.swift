@@ -42,6 +42,9 @@ package final class PostgreSQLJobStore: JobStore {
         clock.forget()
     }
 
+    /// Whether a text is a connection string or URI of libpq. Nothing is connected.
+    package static func isLocation(_ text: String) -> Bool { PostgreSQLConnection.isLocation(text) }
+
     /// Creates the tables in the schema `vatoolbox`, or brings them to this version. Waits at most a few seconds for
     /// locks, so that it never holds up what runs: then, it changes nothing, and can be repeated.
     ///
@@ -93,7 +96,7 @@ package final class PostgreSQLJobStore: JobStore {
         }
     }
 
-    private static let oldestServer = 150_000
+    static let oldestServer = 150_000
     private static let migrationLock = 0x5654_0001
 
     private static func version(_ connection: PostgreSQLConnection) throws -> Int64 {
