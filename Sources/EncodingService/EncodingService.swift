@@ -6,7 +6,6 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import HummingbirdHTTP2
 internal import HummingbirdTLS
-internal import JobExecution
 internal import JobStore
 package import Logging
 internal import MediaTypes
@@ -14,7 +13,6 @@ internal import NIOCore
 internal import NIOSSL
 internal import ServiceAPI
 internal import ServiceLifecycle
-internal import UnixSignals
 
 /// The encoding service: jobs over HTTP, done by workers in processes of their own.
 package struct EncodingService: Sendable {
@@ -22,7 +20,8 @@ package struct EncodingService: Sendable {
     private let logger: Logger
     private let application: any Service
     private let onceReady: ReadyPort
-    private let isRestored: Bool
+    private let storage: NodeStorage
+    private let node: WorkerNode
 
     /// Makes a service.
     ///
@@ -43,93 +42,27 @@ package struct EncodingService: Sendable {
         logger: Logger,
         recentLog: RecentLog = RecentLog()
     ) async throws {
-        let data = try DataFolder(path: settings.data)
-        let store = try SQLiteJobStore(path: data.jobStore)
-        try data.removeUnfinished()
-        isRestored = store.repair != nil
-        if let repair = store.repair {
-            logger.error(
-                "the job store was damaged, and has gone back to its last backup: jobs that were submitted since are lost",
-                metadata: [
-                    "damage": "\(repair.damage)", "damaged": "\(repair.damagedPath ?? "missing")",
-                    "backup": "\(repair.backupPath)",
-                ]
-            )
-        }
-        let host = try ProcessHost(launcher: launcher)
-        let program = try Self.program(settings, launcher: launcher)
-        let notice = ConfinementNotice(logger)
-        let workerEnvironment = environment.filter { Self.isForWorkers($0.key) }
-        let commands = ConfinedRunner(
-            host: host,
-            program: program,
-            environment: workerEnvironment,
-            qualityProgram: Self.qualityProgram(environment),
-            state: data.state,
-            stallTimeout: settings.stallTimeout,
-            memory: settings.taskMemory,
-            niceness: settings.niceness,
-            mostSessions: settings.mostSessions,
-            inputLimits: settings.inputLimits,
-            notice: notice
-        )
-        let changes = ChangeSignal()
-        let progress = LiveProgress()
+        storage = try await NodeStorage(settings, servesAPI: true, logger: logger)
+        let data = storage.data
         let uploads = try UploadStore(data: data, settings: settings)
-        let client = PinnedClient(
-            policy: AddressPolicy(exceptions: settings.allowedAddresses.compactMap(AddressRange.init))
-        )
-        let stores = try ObjectStores(settings)
-        let roots = WritableRoots(roots: settings.writableMediaRoots)
-        let deliverer = Deliverer(
-            data: data,
-            stores: stores,
-            roots: roots,
-            transfers: PendingTransfers(folder: data.transfers, stores: stores, roots: roots, logger: logger)
-        )
-        let inputs = InputResolver(
-            uploads: uploads,
-            roots: settings.mediaRoots,
-            client: client,
-            stores: stores,
-            fetcher: InputFetcher(
-                limit: settings.inputLimit,
-                stallTimeout: settings.fetchTimeout,
-                diskReserve: settings.diskReserve
-            )
-        )
-        let attempts = AttemptCounter()
         let keys = try KeyStore(path: data.keys, hasToken: !settings.token.isEmpty)
-        let deliveries = try DeliveryStore(path: data.deliveries)
+        let deliveries = try DeliveryStore(path: data.deliveries, isOnSharedStorage: data.isShared)
         let secrets = try WebhookSecrets(path: data.webhookSecret)
-        let devices = DeviceMonitor(commands: commands, changes: changes, logger: logger)
-        let capacity = CapacityMonitor(setting: settings.workers, devices: devices)
-        let runner = TaskRunner(
-            store: store,
-            data: data,
-            inputs: inputs,
-            deliverer: deliverer,
-            commands: commands,
-            progress: progress,
-            changes: changes,
-            attempts: attempts,
-            capacity: capacity,
+        let housekeeping = Housekeeping(data: data, uploads: uploads, deliveries: deliveries)
+        node = try WorkerNode(
+            storage: storage,
+            settings: settings,
+            launcher: launcher,
+            environment: environment,
+            housekeeping: housekeeping,
             logger: logger
         )
-        let liveLoad = LiveLoad()
-        let livePlaces = LivePlaces(folder: data.live, inputs: inputs, roots: roots, addresses: client.policy)
-        let dispatcher = Dispatcher(
-            store: store,
-            runner: runner,
-            data: data,
-            uploads: uploads,
-            deliveries: deliveries,
-            capacity: capacity,
-            live: liveLoad,
-            changes: changes,
-            settings: settings,
-            node: Self.node,
-            logger: logger
+        let (store, changes, inputs) = (storage.store, node.changes, node.inputs)
+        let livePlaces = LivePlaces(
+            folder: data.live,
+            inputs: inputs,
+            roots: node.deliverer.roots,
+            addresses: node.client.policy
         )
         let presets = try PresetStore(folder: data.presets)
         let submission = JobSubmission(
@@ -137,8 +70,8 @@ package struct EncodingService: Sendable {
             presets: presets,
             inputs: inputs,
             uploads: uploads,
-            deliverer: deliverer,
-            dispatcher: dispatcher,
+            deliverer: node.deliverer,
+            dispatcher: node.dispatcher,
             changes: changes,
             limit: settings.jobLimit
         )
@@ -150,28 +83,29 @@ package struct EncodingService: Sendable {
             store: store,
             uploads: uploads,
             inputs: inputs,
-            deliverer: deliverer,
-            dispatcher: dispatcher,
-            capacity: capacity,
-            progress: progress,
+            deliverer: node.deliverer,
+            dispatcher: node.dispatcher,
+            housekeeping: housekeeping,
+            capacity: node.capacity,
+            progress: node.progress,
             changes: changes,
-            devices: devices,
-            preview: JobPreview(data: data, inputs: inputs, commands: commands),
-            commands: commands,
+            devices: node.devices,
+            preview: JobPreview(data: data, inputs: inputs, commands: node.commands),
+            commands: node.commands,
             streams: ConcurrencyLimit(
-                most: settings.streams > 0 ? settings.streams : 2 * capacity.limit.least,
+                most: settings.streams > 0 ? settings.streams : 2 * node.capacity.limit.least,
                 of: "streams"
             ),
-            previews: ConcurrencyLimit(most: 2 * capacity.limit.least, of: "probes and dry runs"),
+            previews: ConcurrencyLimit(most: 2 * node.capacity.limit.least, of: "probes and dry runs"),
             counter: RequestCounter(),
-            attempts: attempts,
+            attempts: node.attempts,
             deliveries: deliveries,
             secrets: secrets,
             webhooks: WebhookSender(
                 store: store,
                 deliveries: deliveries,
                 secrets: secrets,
-                client: client,
+                client: node.client,
                 changes: changes,
                 logger: logger
             ),
@@ -193,17 +127,17 @@ package struct EncodingService: Sendable {
             live: try LiveJobs(
                 LiveJobs.Parts(
                     runner: LiveRunner(
-                        host: host,
-                        program: Files.folder(of: program) + "/vatoolbox-live",
-                        environment: workerEnvironment,
+                        host: node.host,
+                        program: Files.folder(of: node.program) + "/vatoolbox-live",
+                        environment: node.environment,
                         state: data.state,
                         stallTimeout: settings.stallTimeout,
                         memory: settings.taskMemory,
-                        notice: notice
+                        notice: node.notice
                     ),
                     places: livePlaces,
-                    load: liveLoad,
-                    most: settings.live > 0 ? settings.live : max(2, Int(limiting: capacity.processors)),
+                    load: node.liveLoad,
+                    most: settings.live > 0 ? settings.live : max(2, Int(limiting: node.capacity.processors)),
                     allowedAddresses: settings.allowedAddresses,
                     logger: logger
                 )
@@ -239,92 +173,33 @@ package struct EncodingService: Sendable {
     /// signal, it gives these back and ends at once.
     package func run() async throws {
         try await recover()
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                // The last one ends first.
-                services: [
-                    .init(service: application), .init(service: state.devices), .init(service: state.followUp),
-                    .init(service: state.watches),
-                    .init(service: state.webhooks), .init(service: state.live),
-                    .init(service: state.dispatcher, successTerminationBehavior: .gracefullyShutdownGroup),
-                ],
-                logger: logger
-            )
-        )
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        let serving = Task { try await group.run() }
-        let listening = Task { [logger, state] in
-            var count = 0
-            for await signal in signals {
-                count += 1
-                if count == 1 {
-                    // Tasks may go on for long, and live jobs have no end to wait for.
-                    Task { [live = state.live] in await live.endAll() }
-                    await group.triggerGracefulShutdown()
-                } else {
-                    logger.notice("the service ends at once", metadata: ["signal": "\(signal)"])
-                    serving.cancel()
-                }
-            }
+        // The last one ends first.
+        try await NodeRun(
+            services: [
+                .init(service: application), .init(service: state.devices), .init(service: state.followUp),
+                .init(service: state.watches),
+                .init(service: state.webhooks), .init(service: state.live),
+                .init(service: state.dispatcher, successTerminationBehavior: .gracefullyShutdownGroup),
+            ],
+            logger: logger
+        ) { [live = state.live] in
+            // Tasks may go on for long, and live jobs have no end to wait for.
+            await live.endAll()
         }
-        defer { listening.cancel() }
-        do { try await serving.value } catch is CancellationError {}
+        .run()
         logger.notice("the service has ended")
     }
 
     private func recover() async throws {
-        try await state.dispatcher.recover(isRestored: isRestored)
+        try await node.recover(isRestored: storage.isRestored)
         if try await !state.store.queues().contains(where: { $0.settings.name == StreamRoutes.queue }) {
             try await state.store.setQueue(QueueSettings(name: StreamRoutes.queue))
         }
-        let left = try state.deliverer.transfers.left()
-        Task { [transfers = state.deliverer.transfers] in for record in left { await transfers.settle(record) } }
         try await state.followUp.begin()
         try await state.webhooks.begin()
     }
 
     // MARK: Parts
-
-    /// The name of this machine among those that work on a store.
-    private static var node: String {
-        var name = [CChar](repeating: 0, count: 256)
-        gethostname(&name, name.count - 1)
-        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-
-    private static func program(_ settings: ServiceSettings, launcher: [String]) throws -> String {
-        let beside = launcher[0].lastIndex(of: "/").map { String(launcher[0][...$0]) } ?? "./"
-        let path = settings.program.isEmpty ? beside + "vatoolbox" : settings.program
-        guard access(path, X_OK) == 0 else {
-            throw SettingsError(
-                "the program that encodes cannot be started: \(String(cString: strerror(errno)))",
-                given: path,
-                allowed: "the path of vatoolbox, as `program`"
-            )
-        }
-        return path
-    }
-
-    /// The ffmpeg that `vatoolbox` would find: that of `VATOOLBOX_FFMPEG`, otherwise the first one in `PATH`.
-    private static func qualityProgram(_ environment: [String: String]) -> String? {
-        let name = environment["VATOOLBOX_FFMPEG"] ?? "ffmpeg"
-        let folders = (environment["PATH"] ?? "").split(separator: ":").filter { $0.hasPrefix("/") }
-        let paths = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
-        return paths.first { $0.hasPrefix("/") && access($0, X_OK) == 0 }
-    }
-
-    /// What drivers and helpers are told by the environment.
-    private static func isForWorkers(_ name: String) -> Bool {
-        let names = ["PATH", "LANG", "LD_LIBRARY_PATH", "LD_PRELOAD", "TMPDIR"]
-        let prefixes = ["LIBVA_", "MESA_", "VATOOLBOX_", "RENDER_", "REFERENCE_", "INTEL_", "AMD_", "RADEON"]
-        let ofCommands = [
-            "VATOOLBOX_KEY", "VATOOLBOX_URL", "VATOOLBOX_STREAM_KEY", "VATOOLBOX_STREAM_ID", "VATOOLBOX_PASSPHRASE",
-            "VATOOLBOX_AUTHORIZATION",
-        ]
-        return names.contains(name)
-            || prefixes.contains { name.hasPrefix($0) } && !name.hasPrefix(Setting.variablePrefix)
-                && !ofCommands.contains(name)
-    }
 
     private static func server(_ settings: ServiceSettings) throws -> HTTPServerBuilder {
         let timeout = TimeAmount.nanoseconds(Int64(settings.idleTimeout * 1e9))

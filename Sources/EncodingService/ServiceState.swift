@@ -17,6 +17,7 @@ struct ServiceState: Sendable {
     let inputs: InputResolver
     let deliverer: Deliverer
     let dispatcher: Dispatcher
+    let housekeeping: Housekeeping
     let capacity: CapacityMonitor
     let progress: LiveProgress
     let changes: ChangeSignal

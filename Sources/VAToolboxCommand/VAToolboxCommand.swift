@@ -22,7 +22,8 @@ struct VAToolboxCommand: ParsableCommand {
         subcommands: [
             EncodeCommand.self, DecodeCommand.self, RemuxCommand.self, InspectCommand.self, ThumbnailsCommand.self,
             ProbeCommand.self, BenchCommand.self, DevicesCommand.self, RecordCommand.self, StreamCommand.self,
-            PlayCommand.self, ServeCommand.self, BenchRunCommand.self,
+            PlayCommand.self, ServeCommand.self, WorkerCommand.self, ClusterCommand.self,
+            BenchRunCommand.self,
         ] + ServiceCommands.all
     )
 

@@ -5,11 +5,17 @@ import Foundation
 import Logging
 import MediaTypes
 
-/// `vatoolbox serve`.
+/// `vatoolbox serve` and `vatoolbox worker`, which have the same settings.
 enum ServeCommand {
-    static func run(_ arguments: [String]) async {
+    /// What the process does.
+    enum Role {
+        case serve
+        case work
+    }
+
+    static func run(_ role: Role, _ arguments: [String]) async {
         if arguments.contains("--help") || arguments.contains("-h") {
-            print(help)
+            print(help(role))
             exit(0)
         }
         let environment = ProcessInfo.processInfo.environment
@@ -26,15 +32,28 @@ enum ServeCommand {
             let settings = sources.settings
             let recentLog = RecentLog()
             LoggingSystem.bootstrap { ServiceLogHandler(label: $0, settings: settings, recentLog: recentLog) }
-            let service = try await EncodingService(
-                settings: settings,
-                launcher: [ownPath, "confine"],
-                environment: environment,
-                version: PackageVersion.current,
-                logger: Logger(label: "vatoolbox"),
-                recentLog: recentLog
-            )
-            try await service.run()
+            let (launcher, logger) = ([ownPath, "confine"], Logger(label: "vatoolbox"))
+            switch role {
+            case .serve:
+                let service = try await EncodingService(
+                    settings: settings,
+                    launcher: launcher,
+                    environment: environment,
+                    version: PackageVersion.current,
+                    logger: logger,
+                    recentLog: recentLog
+                )
+                try await service.run()
+            case .work:
+                let worker = try await EncodingWorker(
+                    settings: settings,
+                    launcher: launcher,
+                    environment: environment,
+                    version: PackageVersion.current,
+                    logger: logger
+                )
+                try await worker.run()
+            }
             exit(0)
         } catch {
             fail("\(error)", status: (error as any Error) is SettingsError ? 2 : 1)
@@ -51,15 +70,35 @@ enum ServeCommand {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
     }
 
-    private static var help: String {
-        var lines = [
-            "OVERVIEW: Serve encoding jobs over HTTP.",
-            "",
-            "Without settings, the service listens on http://127.0.0.1:8080/, for programs",
-            "of this machine only. After SIGTERM, running tasks end and no other begins.",
-            "",
-            "USAGE: vatoolbox serve [--config <file>] [settings]",
-            "",
+    private static func overview(_ role: Role) -> [String] {
+        switch role {
+        case .serve:
+            [
+                "OVERVIEW: Serve encoding jobs over HTTP.",
+                "",
+                "Without settings, the service listens on http://127.0.0.1:8080/, for programs",
+                "of this machine only. After SIGTERM, running tasks end and no other begins.",
+                "",
+                "USAGE: vatoolbox serve [--config <file>] [settings]",
+                "",
+            ]
+        case .work:
+            [
+                "OVERVIEW: Do encoding jobs of a service on another machine.",
+                "",
+                "The service and its workers have the same PostgreSQL database (store.location),",
+                "the same folder (data), and each another name (store.node). A worker serves no",
+                "HTTP. After SIGTERM, running tasks end and no other begins.",
+                "",
+                "USAGE: vatoolbox worker [--config <file>] [settings]",
+                "",
+            ]
+        }
+    }
+
+    private static func help(_ role: Role) -> String {
+        var lines = overview(role)
+        lines += [
             "Each setting is a flag, an environment variable, and a key of a YAML file:",
             "--uploads-limit, VATOOLBOX_SERVICE_UPLOADS_LIMIT, and limit below uploads.",
             "A flag wins over the environment, and that over the file. Bytes may end with",

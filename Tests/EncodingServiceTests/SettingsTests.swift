@@ -39,6 +39,46 @@ import Testing
         #expect(!sources.description.contains("hush"))
     }
 
+    @Test func nodesHaveNamesAndAStore() async throws {
+        let plain = try await settings()
+        #expect(plain.storeLocation.isEmpty)
+        #expect(plain.node == ServiceSettings.hostName)
+        let location = "postgresql://me:hush@db.example.com/jobs?sslmode=verify-full"
+        let environment = ["VATOOLBOX_SERVICE_STORE_LOCATION": location, "VATOOLBOX_SERVICE_STORE_NODE": "rack-2.a"]
+        let sources = try await SettingsSources(arguments: ["--data", "/x"], environment: environment)
+        #expect(sources.settings.storeLocation == location)
+        #expect(sources.settings.node == "rack-2.a")
+        #expect(!sources.description.contains("hush"))
+        #expect(sources.settings.shownTexts["store.location"] == "set")
+    }
+
+    @Test(arguments: ["postgresql//me:hush@host/jobs", "password=hush x", "hush", "host=h port"])
+    func malformedLocationsAreNotShown(_ location: String) async throws {
+        let error = await #expect(throws: SettingsError.self) { try await settings(["--store-location", location]) }
+        #expect(error?.message == "store.location is malformed")
+        #expect(error?.description.contains("hush") == false)
+        let request = #expect(throws: SettingsError.self) {
+            try ClusterRequest(arguments: ["migrate", location], environment: [:])
+        }
+        #expect(request?.description.contains("hush") == false)
+    }
+
+    @Test func clusterRequestsAreRead() throws {
+        let location = "host=/run/postgresql dbname=jobs"
+        let environment = ["VATOOLBOX_SERVICE_STORE_LOCATION": location]
+        #expect(
+            try ClusterRequest(arguments: ["migrate", "--grant", "encoder"], environment: environment).action
+                == .migrate(role: "encoder")
+        )
+        #expect(try ClusterRequest(arguments: ["doctor", location], environment: [:]).location == location)
+        for arguments in [["doctor"], ["heal", location], ["doctor", location, location], ["migrate", "--grant"]] {
+            let error = #expect(throws: SettingsError.self) {
+                try ClusterRequest(arguments: arguments, environment: [:])
+            }
+            #expect(error?.allowed.isEmpty == false)
+        }
+    }
+
     @Test(arguments: [
         (["--listen-prot", "1"], "--listen-prot"), (["--listen-port", "70000"], "70000"),
         (["--listen-port"], "--listen-port"),
@@ -47,6 +87,8 @@ import Testing
         (["--listen-host", "0.0.0.0"], "listen.host=0.0.0.0"), (["--media-roots", "a=b"], "a=b"),
         (["--media-roots", "a=/b,a=/c"], "a"), (["--network-allow", "10.0.0.0/33"], "10.0.0.0/33"),
         (["--listen-port", "1", "--listen-port", "2"], "--listen-port"),
+        (["--store-node", "a/b"], "a/b"), (["--store-node", ""], "empty"), (["--store-node", ".."], ".."),
+        (["--store-node", "a b"], "a b"),
     ])
     func whatIsNotAllowedIsToldWithWhatIs(_ arguments: [String], _ given: String) async throws {
         let error = await #expect(throws: SettingsError.self) { try await settings(arguments) }

@@ -102,7 +102,7 @@ final class TemporaryFolder {
 
     @Test func publicationHappensOnce() throws {
         let folder = try TemporaryFolder()
-        let data = try DataFolder(path: folder.path)
+        let data = try DataFolder(path: folder.path, node: "a")
         let job = try #require(JobID(rawValue: "00000000000000000000000000"))
         let task = TaskID(job: job, index: 0)
         let (first, second) = (AttemptToken(rawValue: 1), AttemptToken(rawValue: 2))
@@ -114,10 +114,65 @@ final class TemporaryFolder {
         #expect(try Publication.published(task, in: data) == nil)
         try Publication.publish(first, as: task, in: data)
         #expect(throws: FileError.self) { try Publication.publish(second, as: task, in: data) }
+        // Where the file system does not know how not to replace.
+        #expect(throws: FileError.self) { try Publication.move(data.work(second), data.results(task)) }
         let published = try #require(try Publication.published(task, in: data))
         #expect(published.token == first)
         #expect(published.result == "{\"by\": 1}")
         #expect(try ResultFiles.open("film.mp4", in: data.results(task))?.size == 1)
+    }
+
+    @Test func nodesOfAFolderLeaveEachOthersFilesAlone() throws {
+        let folder = try TemporaryFolder()
+        let first = try DataFolder(path: folder.path, node: "a", isShared: true)
+        let second = try DataFolder(path: folder.path, node: "b", isShared: true)
+        let token = AttemptToken(rawValue: 7)
+        for data in [first, second] { try Files.replace(prepared(data.work(token)) + "/film.mp4", with: [1]) }
+        #expect(first.work(token, of: "b/4711") == second.work(token))
+        #expect(first.state != second.state && first.transfers != second.transfers)
+        try first.removeWork()
+        #expect(try Files.status(first.work(token)) == nil)
+        #expect(try Files.status(second.work(token)) != nil)
+        // A folder of one node may be of a machine that had another name.
+        try DataFolder(path: folder.path, node: "c").removeWork()
+        #expect(try Files.status(second.work(token)) == nil)
+    }
+
+    private func prepared(_ folder: String) throws -> String {
+        try Files.makeFolder(folder)
+        return folder
+    }
+
+    @Test func aLockIsHeldOnce() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/a.lock"
+        do {
+            let lock = try FolderLock(path, holder: "the node a", allowed: "another name")
+            let error = #expect(throws: SettingsError.self) {
+                try FolderLock(path, holder: "the node a", allowed: "another name")
+            }
+            #expect(error?.message == "another process is the node a" && error?.given == path)
+            withExtendedLifetime(lock) {}
+        }
+        _ = try FolderLock(path, holder: "the node a", allowed: "another name")
+        #expect(throws: FileError.self) {
+            try FolderLock(folder.path + "/none/a.lock", holder: "the node a", allowed: "another name")
+        }
+    }
+
+    @Test func uploadsAreFoundByAnyNode() async throws {
+        let folder = try TemporaryFolder()
+        var settings = ServiceSettings()
+        settings.diskReserve = 0
+        let data = try DataFolder(path: folder.path, node: "a", isShared: true)
+        let other = try DataFolder(path: folder.path, node: "b", isShared: true)
+        let uploads = try UploadStore(data: data, settings: settings)
+        let id = try await uploads.create(name: "film.mp4", size: 0)
+        #expect(try UploadRecord.file(ofID: id, in: other) == nil)
+        _ = try await uploads.complete(id, size: 0, sha256: "0")
+        #expect(try UploadRecord.file(ofID: id, in: other) == "\(data.upload(id))/data")
+        try await uploads.delete(id)
+        #expect(try UploadRecord.file(ofID: id, in: other) == nil)
     }
 
     @Test func numbersOfOthersDoNotTrap() {

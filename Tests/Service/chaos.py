@@ -202,7 +202,7 @@ def leftovers(service):
     """What a service has in its folder that belongs to nothing. It has no running job."""
     data = service.data
     known = {job["id"] for job in every_job(service)}
-    found = [f"work: {path.name}" for path in (data / "work").iterdir()]
+    found = [f"work: {path.name}" for path in service.work()]
     for folder in (data / "results").iterdir():
         found += result_leftovers(service, folder) if folder.name in known else [f"results of no job: {folder.name}"]
     uploads = {upload["id"]: upload for upload in service.get("/v1/uploads").json["uploads"]}

@@ -146,26 +146,35 @@ class Service:
         self.close()
 
     def start(self, port=0):
+        url = self.launch("serve", r"listening url=(\S+)", "--listen-port", str(port))
+        address = urllib.parse.urlsplit(url)
+        self.host, self.port = address.hostname, address.port
+        return self
+
+    def launch(self, name, pattern, *flags):
+        """Starts the program with a subcommand, and returns what its log says by which it is ready."""
         environment = dict(os.environ, **self.environment)
-        program = [*self.prefix, str(PROGRAMS / "vatoolbox"), "serve"]
-        command = [*program, "--data", str(self.data), "--listen-port", str(port), *self.flags]
+        program = [*self.prefix, str(PROGRAMS / "vatoolbox"), name]
+        command = [*program, "--data", str(self.data), *flags, *self.flags]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
         begin = len(self.lines)
         reader = threading.Thread(target=self._read, args=(self.process,), daemon=True)
         reader.start()
 
-        def url():
+        def ready():
             for line in self.lines[begin:]:
-                found = re.search(r"listening url=(\S+)", line)
+                found = re.search(pattern, line)
                 if found:
                     return found.group(1)
             if self.process.poll() is not None:
                 raise AssertionError("the service has ended: " + "".join(self.lines[begin:]))
             return None
 
-        address = urllib.parse.urlsplit(until(url, "the service listens"))
-        self.host, self.port = address.hostname, address.port
-        return self
+        return until(ready, "the service is ready")
+
+    def work(self):
+        """What attempts have in the folder, of all nodes."""
+        return list((self.data / "work").glob("*/*"))
 
     def _read(self, process):
         with process.stderr:

@@ -115,9 +115,10 @@ struct JobRoutes: Sendable {
         return JSONBody.response(reason)
     }
 
-    /// Why a job waits: what the store knows, or what keeps the workers of this node from taking it.
+    /// Why a job waits: what the store knows, or what keeps the workers of this node from taking it, if there is no other
+    /// node.
     private func waitingReason(_ record: JobRecord, _ status: Dispatcher.Status) -> ServiceAPI.WaitingReason? {
-        record.waiting.map { JobView.reason($0, status) }
+        record.waiting.map { JobView.reason($0, service.data.isShared ? nil : status) }
     }
 
     private func view(of record: JobRecord) async throws -> ServiceAPI.Job {
@@ -167,7 +168,7 @@ struct JobRoutes: Sendable {
         let id = try id(context)
         // First the job: files without a job are only in the way, a job without its files is a lie.
         try await store.delete(id)
-        try await service.dispatcher.forget(id)
+        try await service.housekeeping.forget(id)
         return Response(status: .noContent)
     }
 
@@ -208,8 +209,9 @@ struct JobRoutes: Sendable {
                         && outputs[index].canBePlayedWhileItGrows
                 })
             else { continue }
+            let worker = record.attempts.first { $0.token == token }?.worker ?? ""
             let open = try await FileWork.run { [service] in
-                try ResultFiles.openUnfinished(name, in: service.data.work(token))
+                try ResultFiles.openUnfinished(name, in: service.data.work(token, of: worker))
             }
             guard let open else { return Response(status: .noContent) }
             var response = try FileResponse.make(

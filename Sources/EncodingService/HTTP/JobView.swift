@@ -88,10 +88,10 @@ struct JobView {
 
     static func reason(
         _ reason: StoredWaitingReason,
-        _ status: Dispatcher.Status
+        _ status: Dispatcher.Status?
     ) -> ServiceAPI.WaitingReason {
         let hold: Dispatcher.Hold? =
-            if case .worker(_, let demand) = reason { status.hold(of: demand) } else { nil }
+            if case .worker(_, let demand) = reason { status?.hold(of: demand) } else { nil }
         return ServiceAPI.WaitingReason { value in
             switch reason {
             case .worker where hold == .draining:

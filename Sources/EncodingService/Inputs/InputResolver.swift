@@ -7,7 +7,9 @@ internal import ServiceAPI
 
 /// Finds the files of inputs.
 struct InputResolver: Sendable {
-    let uploads: UploadStore
+    let data: DataFolder
+    /// `nil` on a node that takes no requests.
+    let uploads: UploadStore?
     /// Folders by the names that requests use.
     let roots: [String: String]
     let client: PinnedClient
@@ -19,7 +21,10 @@ struct InputResolver: Sendable {
     /// - Returns: The ID of the upload that it names; `nil` if it names none.
     /// - Throws: `APIError`.
     func resolve(_ input: Input) async throws -> String? {
-        if let upload = input.upload { return try await uploads.file(upload, field: "/input/upload").id }
+        if let upload = input.upload {
+            guard let uploads else { throw APIError(.internal, "This node takes no requests") }
+            return try await uploads.file(upload, field: "/input/upload").id
+        }
         if let path = input.path { _ = try await FileWork.run { [self] in try mediaFile(path) } }
         if let object = input.s3 { _ = try stores.store(object.store, field: "/input/s3/store") }
         if let url = input.url {
@@ -54,7 +59,7 @@ struct InputResolver: Sendable {
     /// - Throws: `APIError`; `TransferFailure`; `FileError`.
     func file(of input: Input, upload: String?, _ fetching: Fetching) async throws -> String {
         if let id = upload {
-            guard let path = await uploads.path(ofID: id) else {
+            guard let path = try await FileWork.run({ [data] in try UploadRecord.file(ofID: id, in: data) }) else {
                 throw APIError(
                     .gone,
                     "The upload of this job is not there any more",

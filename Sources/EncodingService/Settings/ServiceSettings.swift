@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+internal import Glibc
 internal import HostSystem
+internal import JobStore
 
 /// What an operator sets. ``Setting/all`` names each value, with its range and where it comes from.
 package struct ServiceSettings: Sendable, Hashable {
@@ -65,6 +67,10 @@ package struct ServiceSettings: Sendable, Hashable {
     package var diskReserve = 1 << 30
     /// Memory that must be available for a task to begin beside others, in bytes; 0 for no such limit.
     package var memoryReserve = 256 << 20
+    /// Where PostgreSQL keeps the jobs, as libpq takes it; empty for SQLite in the folder.
+    package var storeLocation = ""
+    /// The name of this node among those that work on the same store.
+    package var node = ""
     /// How long a task is kept for a worker that was not heard of, in seconds.
     package var lease = 15.0
     /// How often the job store is backed up, in seconds. It also is when the service ends.
@@ -129,6 +135,35 @@ package struct ServiceSettings: Sendable, Hashable {
         }
     }
 
+    /// Checks where jobs are kept. The location may have a password, so that no error has it.
+    private func validateStore() throws(SettingsError) {
+        guard storeLocation.isEmpty || PostgreSQLJobStore.isLocation(storeLocation) else {
+            throw SettingsError(
+                "store.location is malformed",
+                given: "a text of \(storeLocation.utf8.count) bytes, which is not shown",
+                allowed: "postgresql://USER@HOST[:PORT]/DATABASE[?…], or host=… user=… dbname=…, as libpq takes it"
+            )
+        }
+        let isName = node.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F && $0 != "/" }
+        guard isName, !node.isEmpty, node.utf8.first != UInt8(ascii: "."), node.utf8.count <= Self.longestNode else {
+            throw SettingsError(
+                "store.node is no name of a node",
+                given: node.isEmpty ? "an empty text" : node,
+                allowed: "1 to \(Self.longestNode) bytes without / and spaces that do not begin with a dot"
+            )
+        }
+    }
+
+    /// What a file may be named with an ending.
+    private static let longestNode = 200
+
+    /// The name of this machine.
+    static var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        gethostname(&name, name.count - 1)
+        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
     /// Checks what no single value shows.
     ///
     /// - Throws: The first contradiction.
@@ -163,6 +198,7 @@ package struct ServiceSettings: Sendable, Hashable {
             )
         }
         try validateStores()
+        try validateStore()
         for (index, text) in roots.enumerated() {
             guard let (name, _) = Self.root(text) else {
                 throw SettingsError(

@@ -164,6 +164,19 @@ package struct Setting: Sendable {
             in: 0...Int.max,
             "Begins no task beside others if less memory is available to the machine or container; 0: no limit"
         ),
+        .text(
+            "store.location",
+            \.storeLocation,
+            "location",
+            "PostgreSQL server for jobs of several machines, as libpq takes it; better in the environment",
+            isSecret: true
+        ),
+        .text(
+            "store.node",
+            \.node,
+            "name",
+            "Name of this machine among those that use the same store (default: the host name)"
+        ),
         .seconds(
             "store.lease",
             \.lease,

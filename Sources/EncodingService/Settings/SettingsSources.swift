@@ -48,6 +48,7 @@ package struct SettingsSources: Sendable {
         if !settings.data.hasPrefix("/") {
             settings.data = FileManager.default.currentDirectoryPath + "/" + settings.data
         }
+        if origins["store.node"] == nil { settings.node = ServiceSettings.hostName }
         try settings.validate()
     }
 

@@ -26,9 +26,18 @@ enum Publication {
     static func publish(_ token: AttemptToken, as task: TaskID, in data: DataFolder) throws(FileError) {
         let (from, to) = (data.work(token), data.results(task))
         try Files.makeFolder(data.results(task.job))
-        guard linux_rename_without_replacing(from, to) == 0 else { throw FileError("renameat2", to) }
+        if linux_rename_without_replacing(from, to) != 0 {
+            // NFS and others do not know how not to replace.
+            guard [EINVAL, ENOSYS].contains(errno) else { throw FileError("renameat2", to) }
+            try move(from, to)
+        }
         try Files.sync(data.results(task.job))
         try Files.sync(Files.folder(of: data.results(task.job)))
+    }
+
+    /// Renames a folder. Of folders, rename(2) replaces only empty ones, and what is published has the marker.
+    static func move(_ from: String, _ to: String) throws(FileError) {
+        guard rename(from, to) == 0 else { throw FileError("rename", to) }
     }
 
     /// What is published of a task: which attempt has done it, and what the task returns.

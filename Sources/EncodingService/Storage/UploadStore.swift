@@ -31,9 +31,7 @@ actor UploadStore {
         lifetime = settings.uploadLifetime
         reserve = Int64(settings.diskReserve)
         for id in try Files.names(in: data.uploads) {
-            guard let bytes = try Files.read(data.uploadRecord(id)),
-                let record = try? JSONDecoder().decode(UploadRecord.self, from: Data(bytes)), record.id == id
-            else {
+            guard let record = try UploadRecord(ofID: id, in: data) else {
                 // Its creation was interrupted: nobody knows its name.
                 try Files.remove(data.upload(id))
                 continue
@@ -74,12 +72,6 @@ actor UploadStore {
             )
         }
         return (record.id, "\(data.upload(record.id))/data")
-    }
-
-    /// The file of an upload that a job has named before; `nil` if it is gone.
-    func path(ofID id: String) -> String? {
-        guard let record = records[id], record.isComplete else { return nil }
-        return "\(data.upload(id))/data"
     }
 
     private func record(_ text: String, field: String? = nil) throws -> UploadRecord {
@@ -313,6 +305,22 @@ struct UploadRecord: Sendable, Hashable, Codable {
     }
 
     var isComplete: Bool { sha256 != nil }
+}
+
+extension UploadRecord {
+    /// Reads what is known of an upload; `nil` if it is not there.
+    init?(ofID id: String, in data: DataFolder) throws(FileError) {
+        guard let bytes = try Files.read(data.uploadRecord(id)),
+            let record = try? JSONDecoder().decode(UploadRecord.self, from: Data(bytes)), record.id == id
+        else { return nil }
+        self = record
+    }
+
+    /// The file of an upload that a job has named before, on any node; `nil` if it is gone.
+    static func file(ofID id: String, in data: DataFolder) throws(FileError) -> String? {
+        guard let record = try UploadRecord(ofID: id, in: data), record.isComplete else { return nil }
+        return "\(data.upload(id))/data"
+    }
 }
 
 /// Appends to the file of an upload. One request has it at a time.

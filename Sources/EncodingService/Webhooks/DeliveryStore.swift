@@ -42,12 +42,17 @@ struct DeliveryRecord: Sendable, Hashable {
 /// Keeps reports until they are delivered, and their log. The number of the last event for which reports were made changes
 /// together with them, so that no event is forgotten or reported under two IDs, whenever the process ends.
 final class DeliveryStore: Sendable {
-    private let pool: DatabasePool
+    private let pool: any DatabaseWriter
 
-    init(path: String) throws {
+    /// - Parameter isOnSharedStorage: Whether it may be on a network file system, where SQLite must not have a write-ahead
+    ///   log.
+    init(path: String, isOnSharedStorage: Bool = false) throws {
         var configuration = Configuration()
         configuration.label = "deliveries"
-        pool = try DatabasePool(path: path, configuration: configuration)
+        pool =
+            isOnSharedStorage
+            ? try DatabaseQueue(path: path, configuration: configuration)
+            : try DatabasePool(path: path, configuration: configuration)
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
             try database.execute(

@@ -13,12 +13,11 @@ actor Dispatcher {
     private let store: any JobStore
     private let runner: TaskRunner
     private nonisolated let data: DataFolder
-    private nonisolated let uploads: UploadStore
-    private nonisolated let deliveries: DeliveryStore
+    /// `nil` on a node that does not serve the API.
+    private let housekeeping: Housekeeping?
     private let changes: ChangeSignal
     private let logger: Logger
     private nonisolated let settings: ServiceSettings
-    private nonisolated let node: String
     private nonisolated let capacity: CapacityMonitor
     private nonisolated let live: LiveLoad
     private var running: [AttemptToken: Running] = [:]
@@ -56,25 +55,21 @@ actor Dispatcher {
         store: any JobStore,
         runner: TaskRunner,
         data: DataFolder,
-        uploads: UploadStore,
-        deliveries: DeliveryStore,
+        housekeeping: Housekeeping?,
         capacity: CapacityMonitor,
         live: LiveLoad,
         changes: ChangeSignal,
         settings: ServiceSettings,
-        node: String,
         logger: Logger
     ) {
         self.store = store
         self.runner = runner
         self.data = data
-        self.uploads = uploads
-        self.deliveries = deliveries
+        self.housekeeping = housekeeping
         self.capacity = capacity
         self.live = live
         self.changes = changes
         self.settings = settings
-        self.node = node
         self.logger = logger
     }
 
@@ -193,31 +188,41 @@ actor Dispatcher {
 
     /// Sets right what an earlier process has left: attempts in doubt, tasks of workers that are gone, files.
     ///
-    /// The store and its folder belong to this process alone, so no worker of the store is alive, whatever the name of its
-    /// node: a container has another one with each start.
+    /// A folder that is not shared belongs to this process alone, with its store, so no worker of the store is alive,
+    /// whatever the name of its node: a container has another one with each start. Otherwise, those of this node are gone.
     ///
     /// - Parameter isRestored: Whether the store has gone back to its backup. Then it does not know all jobs whose results
     ///   are there, and these are kept.
     func recover(isRestored: Bool) async throws {
-        for attempt in try await store.unsettledAttempts() {
-            let isPublished = try Publication.published(attempt.task, in: data)?.token == attempt.token
-            try await store.settle(attempt.token, wasPublished: isPublished)
-            logger.notice(
-                "an attempt in doubt is settled",
-                metadata: ["task": "\(attempt.task)", "published": "\(isPublished)"]
-            )
+        let gone = data.isShared ? workerPrefix : ""
+        for attempt in try await store.unsettledAttempts() where attempt.worker.hasPrefix(gone) {
+            try await settle(attempt)
         }
-        let count = try await store.releaseAll(ofWorkersNamed: "")
+        let count = try await store.releaseAll(ofWorkersNamed: gone)
         if count > 0 { logger.notice("tasks go on that ran when the service ended", metadata: ["count": "\(count)"]) }
-        try await endStreams()
+        if housekeeping != nil { try await endStreams() }
         do throws(FileError) { try data.removeWork() } catch {
             logger.error("files of earlier attempts cannot be removed", metadata: ["error": "\(error)"])
         }
-        try await removeUnknownFiles(isRestored: isRestored)
+        if !data.isShared { try await removeUnknownFiles(isRestored: isRestored) }
     }
 
-    private nonisolated var workerPrefix: String { "\(node)/" }
-    /// Ends the streams of an earlier process: their clients are gone, and nobody can do their tasks.
+    /// Finds out whether an attempt in doubt, which does not run any more, has published its result.
+    private func settle(_ attempt: UnsettledAttempt) async throws {
+        let isPublished = try await FileWork.run { [data] in
+            try Publication.published(attempt.task, in: data)?.token == attempt.token
+        }
+        try await store.settle(attempt.token, wasPublished: isPublished)
+        logger.notice(
+            "an attempt in doubt is settled",
+            metadata: ["task": "\(attempt.task)", "published": "\(isPublished)"]
+        )
+    }
+
+    private nonisolated var workerPrefix: String { "\(data.node)/" }
+
+    /// Ends the streams of an earlier process: their clients are gone, and nobody can do their tasks. Only the node that
+    /// serves the API has streams, and there is one.
     private func endStreams() async throws(StoreError) {
         let filter = JobFilter(states: [.waiting, .running], queue: StreamRoutes.queue)
         while case let jobs = try await store.jobs(filter, before: nil, limit: 1000), !jobs.isEmpty {
@@ -274,6 +279,8 @@ actor Dispatcher {
             }
         }
         defer { timer.cancel() }
+        let announcements = Task { [store, wake] in await Self.announce(store, wake) }
+        defer { announcements.cancel() }
         var end: Double?
         wake.send()
         for await _ in wakeups {
@@ -289,6 +296,18 @@ actor Dispatcher {
         for entry in running.values { entry.work.cancel() }
         for entry in running.values { _ = await entry.work.value }
         await backUp()
+    }
+
+    /// Looks at once when another process says that there are tasks. That may get lost.
+    private static func announce(_ store: any JobStore, _ wake: ChangeSignal) async {
+        guard let store = store as? PostgreSQLJobStore else { return }
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                if try await store.isToldOfTasks(within: .seconds(5)) { wake.send() }
+            } catch {
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
     }
 
     private func step() async {
@@ -340,20 +359,42 @@ actor Dispatcher {
         let report = try await store.tend()
         if !report.isEmpty { changes.send() }
         for token in report.lost { logger.warning("an attempt was lost", metadata: ["attempt": "\(token.rawValue)"]) }
-        for id in report.expired {
-            do throws(StoreError) { try await store.delete(id) } catch {
-                // A client may have deleted it at the same moment.
-                guard error.code == .notFound else { throw error }
-            }
-            do { try await forget(id) } catch {
-                logger.error("the files of a job cannot be removed", metadata: ["job": "\(id)", "error": "\(error)"])
-            }
-        }
-        _ = await uploads.removeExpired()
+        if data.isShared { try await settleLapsed() }
+        if let housekeeping { try await remove(report.expired, housekeeping) }
         if now - lastBackup >= settings.backupInterval {
             lastBackup = now
             await backUp()
         }
+    }
+
+    /// Settles attempts in doubt whose workers were not heard of in time.
+    private func settleLapsed() async throws(StoreError) {
+        for attempt in try await store.unsettledAttempts() where attempt.hasLapsed {
+            do {
+                try await settle(attempt)
+            } catch let error as StoreError {
+                // Another node was faster.
+                guard error.code == .staleAttempt else { throw error }
+            } catch {
+                logger.error(
+                    "an attempt in doubt cannot be settled",
+                    metadata: ["task": "\(attempt.task)", "error": "\(error)"]
+                )
+            }
+        }
+    }
+
+    private func remove(_ jobs: [JobID], _ housekeeping: Housekeeping) async throws(StoreError) {
+        for id in jobs {
+            do throws(StoreError) { try await store.delete(id) } catch {
+                // A client may have deleted it at the same moment.
+                guard error.code == .notFound else { throw error }
+            }
+            do { try await housekeeping.forget(id) } catch {
+                logger.error("the files of a job cannot be removed", metadata: ["job": "\(id)", "error": "\(error)"])
+            }
+        }
+        await housekeeping.removeExpired()
     }
 
     private func backUp() async {
@@ -361,13 +402,6 @@ actor Dispatcher {
         do throws(StoreError) { try await store.backUp() } catch {
             logger.error("the job store cannot be backed up", metadata: ["error": "\(error)"])
         }
-    }
-
-    /// Removes what is left of a job that was deleted: its files, the log of its reports, and its hold on an upload.
-    nonisolated func forget(_ id: JobID) async throws {
-        await uploads.release(by: id)
-        try await deliveries.remove(job: id.rawValue)
-        try await FileWork.run { [data] in try data.removeFiles(of: id) }
     }
 
     private func claim() async throws(StoreError) {

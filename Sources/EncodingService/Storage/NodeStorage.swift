@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Glibc
+internal import HostSystem
+internal import JobStore
+internal import Logging
+
+/// The folder and the job store of a node, and the locks that say which process it is.
+struct NodeStorage: Sendable {
+    let data: DataFolder
+    let store: any JobStore
+    /// Whether the store has gone back to its backup. Then it does not know all jobs whose results are there.
+    let isRestored: Bool
+    /// Whether this node serves the API: then what clients have made is its own, and no other process writes it.
+    let servesAPI: Bool
+    private let locks: [FolderLock]
+
+    /// Opens them.
+    ///
+    /// - Throws: `SettingsError` if another process has the name of this node, or serves the API; `FileError`;
+    ///   `StoreError`.
+    init(_ settings: ServiceSettings, servesAPI: Bool, logger: Logger) async throws {
+        let isShared = !settings.storeLocation.isEmpty
+        self.servesAPI = servesAPI
+        data = try DataFolder(path: settings.data, node: settings.node, isShared: isShared)
+        var locks: [FolderLock] = []
+        if isShared {
+            let allowed = "another name, as store.node, for each process that works on the same store"
+            locks.append(try FolderLock(data.nodeLock, holder: "the node \(settings.node)", allowed: allowed))
+            if servesAPI { locks.append(try Self.lockAPI(data)) }
+            store = try await PostgreSQLJobStore(location: settings.storeLocation)
+            isRestored = false
+        } else {
+            let store = try SQLiteJobStore(path: data.jobStore)
+            self.store = store
+            isRestored = store.repair != nil
+            if let repair = store.repair { Self.tell(of: repair, logger) }
+            if servesAPI { locks.append(try Self.lockAPI(data)) }
+        }
+        self.locks = locks
+        if servesAPI { try data.removeUnfinished() }
+    }
+
+    private static func lockAPI(_ data: DataFolder) throws -> FolderLock {
+        let allowed = "one `vatoolbox serve` on a folder, and `vatoolbox worker` on all other machines"
+        return try FolderLock(data.apiLock, holder: "serving the API", allowed: allowed)
+    }
+
+    private static func tell(of repair: SQLiteJobStore.Repair, _ logger: Logger) {
+        logger.error(
+            "the job store was damaged, and has gone back to its last backup: jobs that were submitted since are lost",
+            metadata: [
+                "damage": "\(repair.damage)", "damaged": "\(repair.damagedPath ?? "missing")",
+                "backup": "\(repair.backupPath)",
+            ]
+        )
+    }
+}
