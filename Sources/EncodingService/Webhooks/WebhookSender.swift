@@ -19,6 +19,8 @@ actor WebhookSender: Service {
     private let logger: Logger
     /// The events of jobs that have a webhook are looked up from here on.
     private var number: Int64 = 0
+    /// Whether the last look has failed, which is told once.
+    private var hasFailed = false
     private var sending: Set<String> = []
 
     init(
@@ -70,8 +72,10 @@ actor WebhookSender: Service {
                 where sending.insert(record.id).inserted {
                     Task { await self.send(record) }
                 }
+                hasFailed = false
             } catch {
-                logger.error("webhooks cannot be sent", metadata: ["error": "\(error)"])
+                if !hasFailed { logger.error("webhooks cannot be sent", metadata: ["error": "\(error)"]) }
+                hasFailed = true
             }
         }
     }

@@ -14,6 +14,8 @@ actor FollowUp: Service {
     private var lastSave = Clock.monotonic
     private let changes: ChangeSignal
     private let logger: Logger
+    /// Whether the last look has failed, which is told once.
+    private var hasFailed = false
     /// The last event that was dealt with.
     private var number: Int64 = 0
 
@@ -54,8 +56,10 @@ actor FollowUp: Service {
                     if events.count < 1000 { break }
                 }
                 await saveUseOfKeys()
+                hasFailed = false
             } catch {
-                logger.error("events cannot be read", metadata: ["error": "\(error)"])
+                if !hasFailed { logger.error("events cannot be read", metadata: ["error": "\(error)"]) }
+                hasFailed = true
             }
         }
     }

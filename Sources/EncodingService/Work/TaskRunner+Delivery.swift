@@ -36,7 +36,7 @@ extension TaskRunner {
             try Files.makeFolder(data.work(token))
             try Publication.prepare(token, result: text, in: data)
         }
-        try await store.complete(token, result: text, intent: "{}") { [data] in
+        try await complete(claim, result: text, logger) { [data] in
             try Publication.publish(token, as: claim.task, in: data)
         }
         log.add("attempt \(token.rawValue): delivered \(delivered.count) files")

@@ -78,8 +78,8 @@ struct TaskRunner: Sendable {
         case lackedSpace
     }
 
-    /// Does an attempt. It is completed, failed or released when this returns, unless the store is away: then its lease
-    /// ends.
+    /// Does an attempt. It is completed, failed or released when this returns, unless this was cancelled while the store is
+    /// away: then its lease ends.
     func run(_ claim: Claim) async -> Outcome {
         let token = claim.token
         var logger = logger
@@ -101,17 +101,17 @@ struct TaskRunner: Sendable {
             // Not the fault of the job, which waits for space, unless it has done so too often: it may need more than
             // there is.
             if claim.number > Self.mostShortages {
-                await fail(token, failure, logger)
+                await fail(claim, failure, logger)
             } else {
-                await release(token, logger)
+                await release(claim, logger)
             }
             return .lackedSpace
         case .failed(let failure):
             attempts.add("failed")
-            await fail(token, failure, logger)
+            await fail(claim, failure, logger)
         case .cancelled:
             attempts.add("released")
-            await release(token, logger)
+            await release(claim, logger)
         case .refused(let error):
             attempts.add("lost")
             await settle(claim, error, logger)
@@ -135,7 +135,7 @@ struct TaskRunner: Sendable {
         do {
             if let published = try await FileWork.run({ [data] in try Publication.published(claim.task, in: data) }) {
                 // The store has gone back to its backup, which does not know that this was done.
-                try await store.complete(claim.token, result: published.result, intent: "{}") {}
+                try await complete(claim, result: published.result, logger) {}
                 logger.notice("the result was there", metadata: ["by": "\(published.token.rawValue)"])
             } else if claim.draft.kind == JobPlanner.deliveryKind {
                 try await deliver(claim, logger)
@@ -200,7 +200,7 @@ struct TaskRunner: Sendable {
         try await check(outputs, of: request, files, ended.json ?? .null, in: folder)
         let text = TaskResult(files: files, document: (ended.json ?? .null).replacing(texts)).text
         try await FileWork.run { [data] in try Publication.prepare(token, result: text, in: data) }
-        try await store.complete(token, result: text, intent: "{}") { [data] in
+        try await complete(claim, result: text, logger) { [data] in
             try Publication.publish(token, as: claim.task, in: data)
         }
         log.add("attempt \(token.rawValue): published \(files.count) files")
@@ -252,48 +252,6 @@ struct TaskRunner: Sendable {
             if let failure = check.finding(size: size, decoded: decoded) {
                 throw TaskFailure(failure.replacing([(folder + "/", "")]))
             }
-        }
-    }
-
-    // MARK: Ends
-
-    private func fail(_ token: AttemptToken, _ failure: Failure, _ logger: Logger) async {
-        logger.warning("attempt has failed", metadata: ["code": "\(failure.code)", "failure": "\(failure.message)"])
-        await tell(logger) { () async throws(StoreError) in try await store.fail(token, failure) }
-    }
-
-    private func release(_ token: AttemptToken, _ logger: Logger) async {
-        logger.info("attempt is given back")
-        await tell(logger) { () async throws(StoreError) in try await store.release(token) }
-    }
-
-    /// What the store has refused or could not do.
-    private func settle(_ claim: Claim, _ error: StoreError, _ logger: Logger) async {
-        switch error.code {
-        case .staleAttempt:
-            logger.notice("attempt has lost its task", metadata: ["error": "\(error)"])
-        case .cancelled:
-            await release(claim.token, logger)
-        case .publishFailed, .unsettled:
-            logger.error("attempt is in doubt", metadata: ["error": "\(error)"])
-            await tell(logger) { () async throws(StoreError) in
-                let isPublished = try? Publication.published(claim.task, in: data)?.token == claim.token
-                // If that cannot be found out, the next start does.
-                if let isPublished { try await store.settle(claim.token, wasPublished: isPublished) }
-            }
-        default:
-            logger.error("the job store has refused an attempt", metadata: ["error": "\(error)"])
-            await tell(logger) { () async throws(StoreError) in
-                try await store.fail(claim.token, Self.failure(of: error))
-            }
-        }
-    }
-
-    private func tell(_ logger: Logger, _ call: () async throws(StoreError) -> Void) async {
-        do throws(StoreError) { try await call() } catch  where error.code == .staleAttempt {
-            logger.notice("attempt had lost its task")
-        } catch {
-            logger.error("the job store cannot be told of the end of an attempt", metadata: ["error": "\(error)"])
         }
     }
 
