@@ -12,7 +12,7 @@ import time
 import unittest
 
 import chaos
-from rig import PATIENCE, PROGRAMS, Service, clip, digest, file_output, probe, until
+from rig import PATIENCE, PROGRAMS, Service, clip, digest, file_output, probe, slow_output, until
 
 
 def server_programs():
@@ -152,7 +152,7 @@ class ClusterTests(unittest.TestCase):
         upload = service.upload(clip("minute.mp4", seconds=30))["id"]
         first = service.submit(upload)
         until(lambda: chaos.workers(service.data), "a process encodes")
-        second = service.submit(upload)
+        second = service.submit(upload, slow_output())
         self.assertEqual(worker.stop(), 0)
         self.assertEqual(service.wait(first)["state"], "succeeded")
         waits = service.job(second)
