@@ -78,8 +78,13 @@ package struct ClusterRequest: Sendable, Hashable {
             switch action {
             case .migrate(let role):
                 let (from, to) = try await PostgreSQLJobStore.migrate(location, grantingTo: role)
-                let text = from == to ? "they are of it already" : "they were of version \(from) before"
-                return Report(text: "the tables are of version \(to): \(text)", isRight: true)
+                let text =
+                    from == 0
+                    ? "the tables were created (version \(to))"
+                    : from == to
+                        ? "the tables have version \(to) already"
+                        : "the tables were brought from version \(from) to \(to)"
+                return Report(text: text + (role.map { "; \($0) may use them" } ?? ""), isRight: true)
             case .examine:
                 let findings = try await PostgreSQLJobStore.examine(location)
                 let lines = findings.flatMap { finding in

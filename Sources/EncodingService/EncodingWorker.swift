@@ -53,7 +53,6 @@ package struct EncodingWorker: Sendable {
     /// it gives these back and ends at once.
     package func run() async throws {
         try await node.recover(isRestored: false)
-        logger.notice("the worker takes tasks", metadata: ["node": "\(settings.node)", "version": "\(version)"])
         // The last one ends first.
         try await NodeRun(
             services: [
@@ -62,7 +61,9 @@ package struct EncodingWorker: Sendable {
             ],
             logger: logger
         ) {}
-        .run()
+        .run {
+            logger.notice("the worker takes tasks", metadata: ["node": "\(settings.node)", "version": "\(version)"])
+        }
         logger.notice("the worker has ended")
     }
 }

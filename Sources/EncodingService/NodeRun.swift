@@ -13,9 +13,11 @@ struct NodeRun {
     /// Called with the first signal.
     let onEnd: @Sendable () async -> Void
 
-    func run() async throws {
+    /// - Parameter onReady: Called when signals end the process in this way, and not at once any more.
+    func run(onReady: () -> Void = {}) async throws {
         let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: services, logger: logger))
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        onReady()
         let serving = Task { try await group.run() }
         let listening = Task { [logger, onEnd] in
             var count = 0

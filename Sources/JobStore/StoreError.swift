@@ -49,6 +49,14 @@ package struct StoreError: Error, Sendable, Hashable {
     }
 }
 
+extension StoreError {
+    /// What clients are told: without what databases say, such as the names of hosts and users.
+    package var publicMessage: String {
+        let isOfDatabase = [.unavailable, .damaged, .version].contains(code)
+        return isOfDatabase ? String(message.prefix { $0 != ":" }) : message
+    }
+}
+
 extension StoreError: CustomStringConvertible {
     /// For example `there is no such job: given 01J…`.
     package var description: String {

@@ -36,11 +36,12 @@ enum ClusterCommand {
         doctor looks at the server, the tables and the workers, and changes nothing. It
         ends with 1 if something is wrong.
 
-        The location is a connection string or URI of libpq. Other users see arguments:
-        give one with a password in VATOOLBOX_SERVICE_STORE_LOCATION.
+        The location is a connection string or URI of libpq, by default that of
+        VATOOLBOX_SERVICE_STORE_LOCATION; files of settings are not read. Other users see
+        arguments: a password belongs in that variable, or in ~/.pgpass.
 
         OPTIONS:
-          --grant <role>          Let a role use the tables, but not change them.
+          --grant <role>          Let a role read and write rows, but not alter tables.
           -h, --help              Show help information.
         """
 }

@@ -25,6 +25,7 @@ enum ServeCommand {
                 arguments: arguments.filter { $0 != "--print-config" },
                 environment: environment
             )
+            if role == .serve { try sources.settings.validateServer() }
             if printsSettings {
                 print(sources.description, terminator: "")
                 exit(0)
@@ -84,11 +85,12 @@ enum ServeCommand {
             ]
         case .work:
             [
-                "OVERVIEW: Do encoding jobs of a service on another machine.",
+                "OVERVIEW: Do tasks of an encoding service that runs on another machine.",
                 "",
                 "The service and its workers have the same PostgreSQL database (store.location),",
                 "the same folder (data), and each another name (store.node). A worker serves no",
-                "HTTP. After SIGTERM, running tasks end and no other begins.",
+                "HTTP, and settings of HTTP mean nothing to it. After SIGTERM, running tasks end",
+                "and no other begins; a second SIGTERM gives them back at once.",
                 "",
                 "USAGE: vatoolbox worker [--config <file>] [settings]",
                 "",

@@ -91,7 +91,9 @@ import Testing
         (["--store-node", "a b"], "a b"),
     ])
     func whatIsNotAllowedIsToldWithWhatIs(_ arguments: [String], _ given: String) async throws {
-        let error = await #expect(throws: SettingsError.self) { try await settings(arguments) }
+        let error = await #expect(throws: SettingsError.self) {
+            try await settings(arguments).validateServer()
+        }
         #expect(error?.given.contains(given) == true)
         #expect(error?.allowed.isEmpty == false)
     }

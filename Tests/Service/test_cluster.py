@@ -251,6 +251,22 @@ class ClusterTests(unittest.TestCase):
         self.assertIn("another process is serving the API", second.stderr)
         self.assertEqual(self.refused("worker", "a/b").returncode, 2)
 
+    def test_folder_that_is_not_mounted_is_refused(self):
+        self.api()
+        folder = self.folder
+        self.folder = f"{folder}/elsewhere"
+        os.makedirs(f"{self.folder}/data")
+        refused = self.refused("worker", "a")
+        self.folder = folder
+        self.assertEqual(refused.returncode, 2, refused)
+        self.assertIn("the folder is not the one in which the other nodes", refused.stderr)
+        self.assertIn(f"{folder}/elsewhere/data", refused.stderr)
+
+    def test_worker_needs_no_token_at_an_address_that_others_can_reach(self):
+        self.api()
+        worker = self.member(Worker, "a", "--listen-host", "0.0.0.0")
+        self.assertEqual(worker.stop(), 0)
+
     def test_worker_needs_a_database_that_is_prepared(self):
         command = [PROGRAMS / "vatoolbox", "worker", "--data", f"{self.folder}/data"]
         alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)

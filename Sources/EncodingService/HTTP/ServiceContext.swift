@@ -128,7 +128,7 @@ enum ErrorConversion {
             case .unavailable: .unavailable
             default: .internal
             }
-        let message = error.message.prefix(1).uppercased() + error.message.dropFirst()
+        let message = error.publicMessage.prefix(1).uppercased() + error.publicMessage.dropFirst()
         return APIError(code, message, value: error.given.map(JSONValue.string), allowed: error.allowed)
     }
 }

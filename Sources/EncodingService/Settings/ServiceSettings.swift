@@ -164,10 +164,10 @@ package struct ServiceSettings: Sendable, Hashable {
         return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Checks what no single value shows.
+    /// Makes sure that the settings of the HTTP server do not contradict each other. Workers have none.
     ///
     /// - Throws: The first contradiction.
-    package func validate() throws(SettingsError) {
+    package func validateServer() throws(SettingsError) {
         if certificate.isEmpty != privateKey.isEmpty {
             throw SettingsError(
                 "the certificate and its private key belong together",
@@ -182,6 +182,12 @@ package struct ServiceSettings: Sendable, Hashable {
                 allowed: "127.0.0.1, ::1 or localhost without a token; any address with one"
             )
         }
+    }
+
+    /// Checks what no single value shows.
+    ///
+    /// - Throws: The first contradiction.
+    package func validate() throws(SettingsError) {
         for text in allowedAddresses where AddressRange(text) == nil {
             throw SettingsError(
                 "an address is malformed",

@@ -16,6 +16,7 @@ internal import JobStore
 /// | `transfers/` | What deliveries have begun elsewhere; with several nodes, in a folder for each |
 /// | `logs/JOB.log` | What the programs of a job have said |
 /// | `unknown/JOB/` | Results and logs of jobs that the store lost when it went back to its backup |
+/// | `folder.id` | With a shared store, the number by which nodes know the folder |
 /// | `keys.json`, `presets/` | Keys of clients; settings by name |
 /// | `audit.jsonl` | Who has changed what |
 /// | `watches/` | Watched folders, and which of their files became jobs |
@@ -44,6 +45,8 @@ package struct DataFolder: Sendable, Hashable {
     }
 
     var jobStore: String { "\(path)/jobs.sqlite" }
+    /// The number of the folder, which the nodes of a shared store compare.
+    var identity: String { "\(path)/folder.id" }
     var audit: String { "\(path)/audit.jsonl" }
     var keys: String { "\(path)/keys.json" }
     /// The events of another job store have other numbers.

@@ -28,7 +28,9 @@ struct NodeStorage: Sendable {
             let allowed = "another name, as store.node, for each process that works on the same store"
             locks.append(try FolderLock(data.nodeLock, holder: "the node \(settings.node)", allowed: allowed))
             if servesAPI { locks.append(try Self.lockAPI(data)) }
-            store = try await PostgreSQLJobStore(location: settings.storeLocation)
+            let store = try await PostgreSQLJobStore(location: settings.storeLocation)
+            try await Self.expectSharedFolder(data, store)
+            self.store = store
             isRestored = false
         } else {
             let store = try SQLiteJobStore(path: data.jobStore)
@@ -39,6 +41,21 @@ struct NodeStorage: Sendable {
         }
         self.locks = locks
         if servesAPI { try data.removeUnfinished() }
+    }
+
+    /// Makes sure that the folder is that of the other nodes: a folder that is not mounted looks like a new one, and what is
+    /// published there is found by nobody.
+    private static func expectSharedFolder(_ data: DataFolder, _ store: PostgreSQLJobStore) async throws {
+        let known = try Files.read(data.identity).flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+        let number = known ?? .random(in: 1...Int64.max)
+        guard try await store.agreeOnFolder(number) == number else {
+            throw SettingsError(
+                "the folder is not the one in which the other nodes of the job store work",
+                given: data.path,
+                allowed: "the folder that all nodes share, as data; is it mounted?"
+            )
+        }
+        if known == nil { try Files.replace(data.identity, with: Array("\(number)".utf8)) }
     }
 
     private static func lockAPI(_ data: DataFolder) throws -> FolderLock {

@@ -333,7 +333,7 @@ actor Dispatcher {
             storeFailure = nil
         } catch {
             if storeFailure == nil { logger.error("the job store cannot be used", metadata: ["error": "\(error)"]) }
-            storeFailure = "\(error)"
+            storeFailure = error.publicMessage
         }
     }
 

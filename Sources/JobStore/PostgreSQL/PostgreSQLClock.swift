@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// Watches the clock of the database server: its time is the store's, and must not jump.
 ///
-/// The time of the store is the server's plus a correction, which is in the database. A process that sees the store's time
-/// jump, compared with the time that has passed for itself, changes the correction by the jump; for all others, there was
-/// none then. Differences that clocks have anyway, and those of a new server after a failover, are below the tolerance.
+/// The time of the store is the server's plus a correction, which is in the database. A process that sees it jump, compared
+/// with the time that has passed for itself, changes the correction by the jump; for all others, there was none then.
+/// Differences that clocks have anyway, and those of a new server after a failover, are below the tolerance.
 final class PostgreSQLClock: Sendable {
     /// A time of the store, and that of this process, which never jumps, both in milliseconds.
     private struct Reference {

@@ -3,7 +3,8 @@
 internal import CPostgreSQL
 internal import Glibc
 
-/// A connection to a PostgreSQL server, by libpq. Its calls block the thread, but never beyond their deadlines.
+/// A connection to a PostgreSQL server, by libpq. Its calls block the thread: statements until their deadline,
+/// connecting for up to 5 s for each address, and for the time of the name server.
 ///
 /// Statements are sent without being prepared in the session, and nothing is set in it, so that PgBouncer may give each
 /// transaction another session.

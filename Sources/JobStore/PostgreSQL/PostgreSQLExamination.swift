@@ -90,9 +90,15 @@ private struct PostgreSQLExamination {
         let isFull = used * 10 > most * 9
         return StoreFinding(
             subject: "connections",
-            value: "\(used) of \(most)",
+            value: "\(used) of \(most)\(try visibility())",
             problem: isFull ? "few are left; raise max_connections, or put PgBouncer in between" : nil
         )
+    }
+
+    /// What is to be said of figures of sessions, of which others' are hidden from a role without the right.
+    private func visibility() throws -> String {
+        let isComplete: Int64 = try value("SELECT pg_has_role('pg_read_all_stats', 'USAGE')")
+        return isComplete == 1 ? "" : " (of this role only: it lacks pg_read_all_stats)"
     }
 
     private func oldestTransaction() throws -> StoreFinding {
@@ -104,7 +110,7 @@ private struct PostgreSQLExamination {
         )
         return StoreFinding(
             subject: "oldest transaction",
-            value: "\(seconds) s",
+            value: "\(seconds) s\(try visibility())",
             problem: seconds > 300 ? "it keeps vacuum from removing rows; find it in pg_stat_activity" : nil
         )
     }
@@ -216,7 +222,10 @@ private struct PostgreSQLExamination {
             )
             texts.append("\(worker) (began a task \(seconds) s ago, \(running) run)")
         }
-        return StoreFinding(subject: "workers", value: texts.isEmpty ? "none" : texts.joined(separator: ", "))
+        return StoreFinding(
+            subject: "workers that began tasks",
+            value: texts.isEmpty ? "none has yet" : texts.joined(separator: ", ")
+        )
     }
 
     private func leases() throws -> StoreFinding {

@@ -17,7 +17,8 @@ package final class PostgreSQLJobStore: JobStore {
     /// - Parameters:
     ///   - location: A connection string or URI of libpq. TLS, certificates, several servers and the file with the
     ///     password are chosen there (`sslmode`, `sslrootcert`, `host`, `target_session_attrs`, `passfile`).
-    ///   - mostConnections: The largest number of connections, from 2 on.
+    ///   - mostConnections: The largest number of connections for calls, renewals included, from 2 on. One more waits for
+    ///     notifications.
     /// - Throws: `unavailable` if the server cannot be reached; `version` if the tables are not there, or those of another
     ///   version.
     package convenience init(location: String, mostConnections: Int = 6) async throws(StoreError) {
@@ -132,6 +133,19 @@ package final class PostgreSQLJobStore: JobStore {
     /// - Returns: Whether there was a notification.
     package func isToldOfTasks(within time: Duration) async throws(StoreError) -> Bool {
         try await Self.unCancelled { [listener] in try await listener.isToldOfTasks(within: time) }
+    }
+
+    /// Says in which folder the nodes of the store work, and returns which one it is: the first one that was said.
+    ///
+    /// - Parameter number: A number that the folder has, and no other one.
+    package func agreeOnFolder(_ number: Int64) async throws(StoreError) -> Int64 {
+        try await write { transaction in
+            try transaction.execute(
+                "INSERT INTO properties (name, value) VALUES ('folder', ?) ON CONFLICT DO NOTHING",
+                [number]
+            )
+            return try transaction.value(Int64.self, "SELECT value FROM properties WHERE name = 'folder'") ?? number
+        }
     }
 
     // MARK: Access
