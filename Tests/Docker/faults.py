@@ -75,6 +75,8 @@ def changed(document, path, value):
         place = place[part]
     if value is None:
         del place[path[-1]]
+    elif isinstance(place, list) and path[-1] == len(place):
+        place.append(value)
     else:
         place[path[-1]] = value
     return document
@@ -124,37 +126,138 @@ def units():
         yield f"systemd: {what}", serving.unit(replaced(text, (old, new)))
 
 
-def kubernetes():
-    described = json.loads((files.ROOT / "docs" / "openapi.json").read_text())["paths"]
-    documents = serving.documents("amd")
-    pod = ["StatefulSet", "spec", "template", "spec"]
+def described():
+    return json.loads((files.ROOT / "docs" / "openapi.json").read_text())["paths"]
+
+
+def of_every_pod(workload, limit):
+    """Faults of the pods of a workload, whatever they do. `limit` is the resource of their GPU."""
+    pod = [workload, "spec", "template", "spec"]
     container = [*pod, "containers", 0]
-    for what, path, value in [
+    yield from [
         ("variables of Services", [*pod, "enableServiceLinks"], None),
         ("rights in the cluster", [*pod, "automountServiceAccountToken"], True),
-        ("a grace period that is too short", [*pod, "terminationGracePeriodSeconds"], 30),
         ("root", [*pod, "securityContext", "runAsUser"], 0),
         ("no seccomp profile", [*pod, "securityContext", "seccompProfile"], None),
-        ("no group", [*pod, "securityContext", "supplementalGroups"], []),
         ("a root that can be written", [*container, "securityContext", "readOnlyRootFilesystem"], False),
         ("privileges", [*container, "securityContext", "privileged"], True),
         ("the network of the node", [*pod, "hostNetwork"], True),
+        ("a second container", [*pod, "initContainers"], [{"name": "other"}]),
+        ("an unknown setting", [*container, "env", 0, "name"], "VATOOLBOX_SERVICE_WORKERS"),
+        ("an unknown command", [*container, "args"], ["work"]),
+        ("no limit of memory", [*container, "resources", "limits", "memory"], None),
+    ]
+    if limit:
+        yield from [
+            ("a grace period that is too short", [*pod, "terminationGracePeriodSeconds"], 3600),
+            ("no group", [*pod, "securityContext", "supplementalGroups"], []),
+            ("two GPUs", [*container, "resources", "limits", limit], 2),
+            ("no GPU", [*container, "resources", "limits", limit], None),
+            ("other labels", [workload, "spec", "selector", "matchLabels"], {"app": "vatoolbox"}),
+            ("another service", [workload, "spec", "serviceName"], "other"),
+            ("no place for the data", [*container, "volumeMounts", 0, "mountPath"], "/data"),
+            ("no /tmp", [*container, "volumeMounts", 1, "mountPath"], "/temporary"),
+        ]
+
+
+def of_the_api():
+    """Faults of what serves the API."""
+    container = ["StatefulSet/vatoolbox", "spec", "template", "spec", "containers", 0]
+    yield from of_every_pod("StatefulSet/vatoolbox", "amd.com/gpu")
+    yield from [
         ("a token in the file", [*container, "env", 0], {"name": serving.TOKEN, "value": "secret"}),
-        ("an unknown setting", [*container, "env", 1, "name"], "VATOOLBOX_SERVICE_WORKERS"),
+        ("a worker in its place", [*container, "args"], ["worker"]),
         ("a probe of a path that is not there", [*container, "startupProbe", "httpGet", "path"], "/health"),
         ("a probe that restarts what drains", [*container, "livenessProbe", "httpGet", "path"], "/readyz"),
         ("another port", [*container, "ports", 0, "containerPort"], 80),
-        ("no volume for the data", [*container, "volumeMounts", 0, "mountPath"], "/data"),
-        ("two GPUs", [*container, "resources", "limits", "amd.com/gpu"], 2),
-        ("no limit of memory", [*container, "resources", "limits", "memory"], None),
-        ("a volume for several pods", ["StatefulSet", "spec", "volumeClaimTemplates", 0, "spec", "accessModes"],
-         ["ReadWriteMany"]),
-        ("other labels", ["Service", "spec", "selector"], {"app": "vatoolbox"}),
-        ("results that cannot be fetched", ["Service", "spec", "publishNotReadyAddresses"], False),
+        ("other labels of the Service", ["Service/vatoolbox", "spec", "selector"], {"app": "vatoolbox"}),
+        ("results that cannot be fetched", ["Service/vatoolbox", "spec", "publishNotReadyAddresses"], False),
+    ]
+
+
+def kubernetes():
+    documents, paths = serving.documents("amd"), described()
+    for what, path, value in [
+        *of_the_api(),
+        ("a volume for several pods", ["StatefulSet/vatoolbox", "spec", "volumeClaimTemplates", 0, "spec",
+                                       "accessModes"], ["ReadWriteMany"]),
     ]:
-        if path[-1] == "name":  # of the variable, not of the one for the time to drain
-            path = [*path[:-2], 2, "name"]
-        yield f"Kubernetes: {what}", serving.kubernetes(changed(documents, path, value), "amd.com/gpu", described)
+        yield f"Kubernetes: {what}", serving.kubernetes(changed(documents, path, value), "amd.com/gpu", paths)
+
+
+def clusters():
+    documents, paths = serving.documents("cluster/amd"), described()
+    worker = ["StatefulSet/vatoolbox-worker", "spec"]
+    container = [*worker, "template", "spec", "containers", 0]
+    of_api = ["StatefulSet/vatoolbox", "spec"]
+    policy, budget = (["NetworkPolicy/vatoolbox-worker", "spec"], ["PodDisruptionBudget/vatoolbox-worker", "spec"])
+    location = {"name": serving.LOCATION, "value": "postgresql://a:b@c/d"}
+    other = {"name": serving.LOCATION, "valueFrom": {"secretKeyRef": {"name": "other", "key": "location"}}}
+    for what, path, value in [
+        *((f"API: {what}", path, value) for what, path, value in of_the_api()),
+        ("API: two that serve", [*of_api, "replicas"], 2),
+        ("API: a volume of its own", [*of_api, "volumeClaimTemplates"], [{"metadata": {"name": "data"}}]),
+        ("API: a password in the file", [*of_api, "template", "spec", "containers", 0, "env", -1], location),
+        ("API: no database", [*of_api, "template", "spec", "containers", 0, "env", -1], None),
+        ("API: another claim", [*of_api, "template", "spec", "volumes", 1, "persistentVolumeClaim", "claimName"], "x"),
+        ("a volume for one pod", ["PersistentVolumeClaim/vatoolbox-data", "spec", "accessModes"], ["ReadWriteOnce"]),
+        *of_every_pod(worker[0], "amd.com/gpu"),
+        ("a service in its place", [*container, "args"], ["serve"]),
+        ("a password in the file", [*container, "env", 0], location),
+        ("another database", [*container, "env", 0], other),
+        ("an address at which it does not listen", [*container, "env", 1, "name"], "VATOOLBOX_SERVICE_LISTEN_HOST"),
+        ("a token that it need not know", [*container, "env", 4],
+         {"name": serving.TOKEN, "valueFrom": {"secretKeyRef": {"name": "vatoolbox", "key": "token"}}}),
+        ("one name for all", [*container, "env", 4], {"name": "VATOOLBOX_SERVICE_STORE_NODE", "value": "a"}),
+        ("a probe", [*container, "livenessProbe"], {"exec": {"command": ["vatoolbox-service", "healthy"]}}),
+        ("a port", [*container, "ports"], [{"containerPort": 8080}]),
+        ("another image", [*container, "image"], "vatoolbox:old"),
+        ("another claim", [*worker, "template", "spec", "volumes", 1, "persistentVolumeClaim", "claimName"], "x"),
+        ("requests to the API", [*worker, "template", "metadata", "labels"], {"app.kubernetes.io/name": "vatoolbox"}),
+        ("one after the other", [*worker, "podManagementPolicy"], "OrderedReady"),
+        ("a version that does not start", [*worker, "minReadySeconds"], None),
+        ("a budget for nobody", [*budget, "selector", "matchLabels"], {"app": "vatoolbox"}),
+        ("a budget that stops everything", [*budget, "maxUnavailable"], 0),
+        ("a policy for nobody", [*policy, "podSelector", "matchLabels"], {"app": "vatoolbox"}),
+        ("connections from others", [*policy, "ingress"], [{}]),
+        ("no rule for connections from others", [*policy, "policyTypes"], ["Egress"]),
+        ("connections to everything", [*policy, "egress"], [{}]),
+        ("connections to another port", [*policy, "egress", 1, "ports", 0, "port"], 22),
+        ("no names", [*policy, "egress", 0, "ports"], [{"protocol": "TCP", "port": 5432}]),
+    ]:
+        yield f"cluster: {what}", serving.cluster(changed(documents, path, value), "amd.com/gpu", paths)
+
+
+def parts_of_clusters():
+    whole = serving.documents("cluster/base")
+    job = ["Job/vatoolbox-migrate", "spec"]
+    container = [*job, "template", "spec", "containers", 0]
+    for what, path, value in [
+        *of_every_pod(job[0], None),
+        ("another command", [*container, "args"], ["cluster", "doctor"]),
+        ("no role", [*container, "args"], ["cluster", "migrate"]),
+        ("a password in the file", [*container, "env", 0], {"name": serving.LOCATION, "value": "postgresql://a@b/c"}),
+        ("the role of the pods", [*container, "env", 0, "valueFrom", "secretKeyRef", "name"], "vatoolbox-store"),
+        ("another image", [*container, "image"], "vatoolbox:old"),
+        ("a job that stays", [*job, "ttlSecondsAfterFinished"], None),
+        ("a volume", [*job, "template", "spec", "volumes"], [{"name": "data"}]),
+    ]:
+        documents = serving.documents("cluster/migrate")
+        yield f"migration: {what}", serving.migration(changed(documents, path, value), whole)
+    policy = ["NetworkPolicy/vatoolbox-worker-internet", "spec"]
+    for what, path, value in [
+        ("connections from others", [*policy, "policyTypes"], ["Egress", "Ingress"]),
+        ("other pods", [*policy, "podSelector"], {}),
+        ("everything", [*policy, "egress"], [{}]),
+        ("all ports", [*policy, "egress", 0, "ports"], None),
+        ("another port", [*policy, "egress", 0, "ports", 0, "port"], 25),
+        ("all addresses", [*policy, "egress", 0, "to"], None),
+        ("private addresses", [*policy, "egress", 0, "to", 0, "ipBlock", "except"], None),
+        ("addresses of the machine's network", [*policy, "egress", 0, "to", 1, "ipBlock", "except"], ["fc00::/7"]),
+        ("addresses inside", [*policy, "egress", 0, "to", 0, "ipBlock", "cidr"], "10.0.0.0/8"),
+    ]:
+        documents = serving.documents("cluster/internet")
+        yield f"internet: {what}", serving.internet(changed(documents, path, value), whole)
 
 
 def queries():
@@ -197,4 +300,6 @@ def planted():
     yield from compose()
     yield from units()
     yield from kubernetes()
+    yield from clusters()
+    yield from parts_of_clusters()
     yield from queries()

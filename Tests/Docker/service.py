@@ -12,10 +12,15 @@ import yaml
 KUBERNETES = files.ROOT / "docker" / "kubernetes"
 #: The folders that a user applies, and the resource of each.
 VARIANTS = {"base": None, "intel-i915": "gpu.intel.com/i915", "intel-xe": "gpu.intel.com/xe", "amd": "amd.com/gpu"}
+CLUSTERS = {f"cluster/{name}": resource for name, resource in VARIANTS.items()}
+#: Those that go with a cluster.
+PARTS = ["cluster/migrate", "cluster/internet"]
+FOLDERS = [*VARIANTS, *CLUSTERS, *PARTS]
 GPUS = {"none", "intel", "amd", "both"}
 PREFIX = "VATOOLBOX_SERVICE_"
 TOKEN = PREFIX + "ACCESS_TOKEN"
 DRAIN = PREFIX + "DRAIN_TIMEOUT"
+LOCATION = PREFIX + "STORE_LOCATION"
 
 
 def known_variables():
@@ -166,8 +171,12 @@ def unit(text):
 
 # Kubernetes
 
+def key(document):
+    return f"{document['kind']}/{document['metadata']['name']}"
+
+
 def documents(folder):
-    """The resources that a folder describes, by their kinds: those of its kustomization, patched."""
+    """The resources that a folder describes, by their kinds and names: those of its kustomization, patched."""
     kustomization = yaml.safe_load((KUBERNETES / folder / "kustomization.yaml").read_text())
     unknown = set(kustomization) - {"apiVersion", "kind", "resources", "patches"}
     if unknown:
@@ -176,25 +185,33 @@ def documents(folder):
     for name in kustomization["resources"]:
         if name.endswith(".yaml"):
             for document in yaml.safe_load_all((KUBERNETES / folder / name).read_text()):
-                found[document["kind"]] = document
+                found[key(document)] = document
         else:
             found.update(documents((KUBERNETES / folder / name).resolve().relative_to(KUBERNETES.resolve())))
     for patch in kustomization.get("patches", []):
-        for operation in yaml.safe_load(patch["patch"]):
-            found[patch["target"]["kind"]] = added(found[patch["target"]["kind"]], operation)
+        target = patch["target"]
+        chosen = [name for name, document in found.items() if document["kind"] == target["kind"]
+                  and target.get("name", document["metadata"]["name"]) == document["metadata"]["name"]]
+        if not chosen or set(target) - {"kind", "name"}:
+            raise ValueError(f"docker/kubernetes/{folder} patches {target}, which is not there, or not understood")
+        for name in chosen:
+            for operation in yaml.safe_load(patch["patch"]):
+                found[name] = patched(found[name], operation)
     return found
 
 
-def added(document, operation):
-    """A document after the operation `add` of RFC 6902, the only one that is used."""
-    if operation["op"] != "add":
+def patched(document, operation):
+    """A document after an operation of RFC 6902: `add` or `remove`, the only ones that are used."""
+    if operation["op"] not in ("add", "remove"):
         raise ValueError(f"this check does not know the operation {operation['op']}")
     changed = copy.deepcopy(document)
     *path, last = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
     place = changed
     for part in path:
         place = place[int(part)] if isinstance(place, list) else place[part]
-    if last == "-":
+    if operation["op"] == "remove":
+        del place[int(last) if isinstance(place, list) else last]
+    elif last == "-":
         place.append(operation["value"])
     else:
         place[last] = operation["value"]
@@ -202,22 +219,28 @@ def added(document, operation):
 
 
 def kubernetes(found, resource, paths):
-    """Complaints about the resources of a folder. `paths` are those of the API."""
-    service, workload = found["Service"]["spec"], found["StatefulSet"]["spec"]
-    template = workload["template"]
-    pod, container = template["spec"], template["spec"]["containers"][0]
-    if not (service["selector"] == workload["selector"]["matchLabels"] == template["metadata"]["labels"]):
-        yield "the labels of Service, StatefulSet and pod differ"
-    if workload["serviceName"] != found["Service"]["metadata"]["name"]:
-        yield f"the StatefulSet belongs to a Service {workload['serviceName']}"
+    """Complaints about the resources of a folder for one machine. `paths` are those of the API."""
+    workload = found["StatefulSet/vatoolbox"]["spec"]
+    yield from api(found, resource, paths)
+    container = workload["template"]["spec"]["containers"][0]
+    claims = {claim["metadata"]["name"] for claim in workload["volumeClaimTemplates"]}
+    if mounts(container).get(data_folder()) not in claims:
+        yield f"no claim is mounted at {data_folder()}"
+    if any(claim["spec"]["accessModes"] != ["ReadWriteOncePod"] for claim in workload["volumeClaimTemplates"]):
+        yield "several pods could open one job store"
+
+
+def api(found, resource, paths):
+    """Complaints about the Service, and the StatefulSet whose pods serve the API."""
+    service, workload = found["Service/vatoolbox"]["spec"], found["StatefulSet/vatoolbox"]["spec"]
+    container = workload["template"]["spec"]["containers"][0]
+    yield from stateful(found, "vatoolbox", resource)
     if service.get("publishNotReadyAddresses") is not True:
         yield "results cannot be fetched while a pod drains"
-    if pod.get("enableServiceLinks") is not False:
-        yield "Kubernetes sets VATOOLBOX_SERVICE_HOST, which is no setting, and the service does not start"
-    if pod.get("automountServiceAccountToken") is not False:
-        yield "the pod gets rights in the cluster"
-    yield from privileges(pod, container)
-    yield from pod_settings(pod, container)
+    if container.get("args") != ["serve"]:
+        yield f"runs {container.get('args')}"
+    if not is_secret(container, TOKEN):
+        yield "the token is not from a secret"
     for kind in ("startupProbe", "livenessProbe", "readinessProbe"):
         asked = container.get(kind, {}).get("httpGet", {})
         if asked.get("path") not in paths or asked.get("port") != container["ports"][0]["name"]:
@@ -228,19 +251,45 @@ def kubernetes(found, resource, paths):
     port = container["ports"][0]
     if port["containerPort"] != 8080 or service["ports"][0]["targetPort"] != port["name"]:
         yield "the ports do not lead to 8080"
-    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
-    claims = {claim["metadata"]["name"] for claim in workload["volumeClaimTemplates"]}
-    if mounts.get(data_folder()) not in claims or "/tmp" not in mounts:
-        yield f"no claim is mounted at {data_folder()}, or nothing at /tmp"
-    if any(claim["spec"]["accessModes"] != ["ReadWriteOncePod"] for claim in workload["volumeClaimTemplates"]):
-        yield "several pods could open one job store"
-    limits = container["resources"]["limits"]
-    devices = {name: count for name, count in limits.items() if "/" in name}
+
+
+def stateful(found, name, resource):
+    """Complaints about a StatefulSet and its Service, whatever its pods do."""
+    service, workload = found[f"Service/{name}"]["spec"], found[f"StatefulSet/{name}"]["spec"]
+    template = workload["template"]
+    pod, container = template["spec"], template["spec"]["containers"][0]
+    if not (service["selector"] == workload["selector"]["matchLabels"] == template["metadata"]["labels"]):
+        yield "the labels of Service, StatefulSet and pod differ"
+    if workload["serviceName"] != name or service.get("clusterIP") != "None":
+        yield f"the StatefulSet belongs to a Service {workload['serviceName']}, or its pods have no names there"
+    yield from pod_rules(pod, container)
+    if pod["terminationGracePeriodSeconds"] <= int(variables(container).get(DRAIN, {"value": 3600})["value"]):
+        yield "is killed before its tasks have had the time to end"
+    if "/tmp" not in mounts(container):
+        yield "nothing is mounted at /tmp"
+    devices = {name: count for name, count in container["resources"]["limits"].items() if "/" in name}
     if devices != ({resource: 1} if resource else {}):
         yield f"asks for {devices}"
     if bool(pod["securityContext"]["supplementalGroups"]) != bool(resource):
         yield "has a device without the group of its node, or a group without a device"
-    if "memory" not in limits:
+
+
+def pod_rules(pod, container):
+    """What holds for every pod."""
+    if len(pod["containers"]) != 1 or pod.get("initContainers"):
+        yield "has containers that nobody checks"
+    if pod.get("enableServiceLinks") is not False:
+        yield "Kubernetes sets VATOOLBOX_SERVICE_HOST, which is no setting, and the service does not start"
+    if pod.get("automountServiceAccountToken") is not False:
+        yield "the pod gets rights in the cluster"
+    yield from privileges(pod, container)
+    yield from settings("the pod", variables(container))
+    if not container.get("args") or container["args"][0] not in subcommands():
+        yield f"the program has no subcommand {container.get('args')}"
+    for name in (TOKEN, LOCATION):
+        if name in variables(container) and not is_secret(container, name):
+            yield f"{name} is not from a secret"
+    if "memory" not in container["resources"]["limits"]:
         yield "has no limit of memory"
 
 
@@ -257,12 +306,146 @@ def privileges(pod, container):
         yield "shares something with its node"
 
 
-def pod_settings(pod, container):
-    variables = {variable["name"]: variable for variable in container["env"]}
-    yield from settings("the pod", variables)
-    if "secretKeyRef" not in variables.get(TOKEN, {}).get("valueFrom", {}):
-        yield "the token is not from a secret"
-    if container.get("args") != ["serve"]:
+def subcommands():
+    """What `vatoolbox-service` can be told to do, apart from what asks a service."""
+    source = (files.ROOT / "Sources/VAToolboxService/Service.swift").read_text()
+    cluster = (files.ROOT / "Sources/VAToolboxService/ClusterCommand.swift").read_text()
+    return {*re.findall(r'case "(\w+)":', source), *re.findall(r'static let subcommand = "(\w+)"', cluster)}
+
+
+def variables(container):
+    return {variable["name"]: variable for variable in container.get("env", [])}
+
+
+def is_secret(container, name):
+    return "secretKeyRef" in variables(container).get(name, {}).get("valueFrom", {})
+
+
+def mounts(container):
+    return {mount["mountPath"]: mount["name"] for mount in container.get("volumeMounts", [])}
+
+
+# Kubernetes, several machines
+
+def cluster(found, resource, paths):
+    """Complaints about the resources of a folder for several machines."""
+    serving_set, working_set = (found[f"StatefulSet/{name}"]["spec"] for name in ("vatoolbox", "vatoolbox-worker"))
+    yield from api(found, resource, paths)
+    yield from (f"workers: {complaint}" for complaint in workers(found, resource))
+    if serving_set["replicas"] != 1:
+        yield f"{serving_set['replicas']} pods serve the API in one folder, of which one starts"
+    claim = found["PersistentVolumeClaim/vatoolbox-data"]
+    if claim["spec"]["accessModes"] != ["ReadWriteMany"]:
+        yield f"pods share a volume of {claim['spec']['accessModes']}"
+    containers = []
+    for workload in (serving_set, working_set):
+        pod, container = workload["template"]["spec"], workload["template"]["spec"]["containers"][0]
+        containers.append(container)
+        volumes = {volume["name"]: volume.get("persistentVolumeClaim", {}).get("claimName") for volume in pod["volumes"]}
+        if workload.get("volumeClaimTemplates") or \
+                volumes.get(mounts(container).get(data_folder())) != claim["metadata"]["name"]:
+            yield f"the shared volume is not at {data_folder()}"
+        if not is_secret(container, LOCATION):
+            yield "the location of the database is not from a secret"
+        if PREFIX + "STORE_NODE" in variables(container):
+            yield "all pods have one name"
+    if containers[0]["image"] != containers[1]["image"]:
+        yield "the pods have different images"
+    if len({str(variables(container).get(LOCATION)) for container in containers}) != 1:
+        yield "the pods use different databases"
+
+
+def workers(found, resource):
+    workload = found["StatefulSet/vatoolbox-worker"]["spec"]
+    template = workload["template"]
+    container, labels = template["spec"]["containers"][0], template["metadata"]["labels"]
+    yield from stateful(found, "vatoolbox-worker", resource)
+    if container.get("args") != ["worker"]:
         yield f"runs {container.get('args')}"
-    if pod["terminationGracePeriodSeconds"] <= int(variables[DRAIN]["value"]):
-        yield "is killed before its tasks have had the time to end"
+    if container.get("ports") or found["Service/vatoolbox-worker"]["spec"].get("ports"):
+        yield "has ports, and a worker serves nothing"
+    if any(container.get(kind) for kind in ("startupProbe", "livenessProbe", "readinessProbe")):
+        yield "is asked how it is, and a worker answers nobody"
+    for name in variables(container):
+        if name.startswith(tuple(PREFIX + part for part in ("ACCESS_", "LISTEN_", "TLS_", "HTTP_"))):
+            yield f"sets {name}, which means nothing to a worker, or is a secret that it need not know"
+    if selects(found["Service/vatoolbox"]["spec"]["selector"], labels):
+        yield "gets requests to the API"
+    if workload.get("podManagementPolicy") != "Parallel" or not workload.get("minReadySeconds"):
+        yield "pods wait for others, or are replaced by ones that do not start"
+    budget = found["PodDisruptionBudget/vatoolbox-worker"]["spec"]
+    if budget.get("maxUnavailable") != 1 or budget["selector"]["matchLabels"] != labels or \
+            budget.get("unhealthyPodEvictionPolicy") != "AlwaysAllow":
+        yield "its budget is for others, or holds up those who empty a machine"
+    yield from network(found["NetworkPolicy/vatoolbox-worker"]["spec"], labels)
+
+
+def selects(selector, labels):
+    return selector.items() <= labels.items()
+
+
+def network(policy, labels):
+    """Complaints about what workers may connect to: names and the database."""
+    if policy["podSelector"] != {"matchLabels": labels}:
+        yield f"the policy is for {policy['podSelector']}"
+    if set(policy["policyTypes"]) != {"Ingress", "Egress"} or policy.get("ingress"):
+        yield "others may connect to it"
+    # A rule without ports is for all of them.
+    ports = [(port.get("protocol"), port.get("port")) for rule in policy["egress"] for port in rule.get("ports", [{}])]
+    if set(ports) != {("UDP", 53), ("TCP", 53), ("TCP", 5432)}:
+        yield f"it may connect to {ports}"
+
+
+def migration(found, whole):
+    """Complaints about the job that makes the tables, before the resources `whole` are there."""
+    workload = found["Job/vatoolbox-migrate"]["spec"]
+    pod, container = workload["template"]["spec"], workload["template"]["spec"]["containers"][0]
+    yield from pod_rules(pod, container)
+    if container.get("args", [])[:-1] != ["cluster", "migrate", "--grant"]:
+        yield f"runs {container.get('args')}"
+    if not is_secret(container, LOCATION):
+        yield "the location of the database is not from a secret"
+    pods = whole["StatefulSet/vatoolbox-worker"]["spec"]["template"]["spec"]["containers"][0]
+    if variables(container).get(LOCATION) == variables(pods).get(LOCATION):
+        yield "the pods could change the tables: they have the same role"
+    if container["image"] != pods["image"]:
+        yield "makes the tables of another version"
+    if pod.get("restartPolicy") != "Never" or not workload.get("ttlSecondsAfterFinished"):
+        yield "its failures are not kept, or it is in the way of the next one"
+    if container.get("ports") or pod.get("volumes"):
+        yield "has what it does not need"
+
+
+def internet(found, whole):
+    """Complaints about the policy that lets workers fetch inputs."""
+    policy = found["NetworkPolicy/vatoolbox-worker-internet"]["spec"]
+    labels = whole["StatefulSet/vatoolbox-worker"]["spec"]["template"]["metadata"]["labels"]
+    if policy["podSelector"] != {"matchLabels": labels} or policy["policyTypes"] != ["Egress"] or "ingress" in policy:
+        yield "it is for others than workers, or lets others connect"
+    for rule in policy["egress"]:
+        if {(port["protocol"], port["port"]) for port in rule.get("ports", [])} != {("TCP", 80), ("TCP", 443)}:
+            yield f"it opens {rule.get('ports')}"
+        for block in rule.get("to", [{}]):
+            block = block.get("ipBlock", {"cidr": "any"})
+            private = PRIVATE.get(block["cidr"])
+            if private is None or not private <= set(block.get("except", [])):
+                yield f"it opens private addresses of {block['cidr']}"
+
+
+#: Of all addresses, those that nobody has outside.
+PRIVATE = {"0.0.0.0/0": {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"},
+           "::/0": {"fc00::/7", "fe80::/10"}}
+
+
+def manifests(paths):
+    """Complaints about all folders of docker/kubernetes, by folder."""
+    for folder, resource in VARIANTS.items():
+        yield from ((folder, complaint) for complaint in kubernetes(documents(folder), resource, paths))
+    for folder, resource in CLUSTERS.items():
+        yield from ((folder, complaint) for complaint in cluster(documents(folder), resource, paths))
+    whole = documents("cluster/base")
+    for folder, check in zip(PARTS, (migration, internet)):
+        yield from ((folder, complaint) for complaint in check(documents(folder), whole))
+    there = {str(file.parent.relative_to(KUBERNETES)) for file in KUBERNETES.rglob("kustomization.yaml")}
+    for folder in sorted(there ^ set(FOLDERS)):
+        yield folder, "is not checked, or not there"
