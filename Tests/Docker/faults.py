@@ -112,18 +112,38 @@ def compose():
 
 
 def units():
-    text = files.UNIT.read_text()
-    for what, old, new in [
-        ("a setting that is none", "SERVICE_DRAIN_TIMEOUT", "SERVICE_DRAIN"),
-        ("an end before that of the tasks", "TimeoutStopSec=62min", "TimeoutStopSec=60min"),
-        ("SIGTERM for tasks", "KillMode=mixed", "KillMode=control-group"),
-        ("another folder", "StateDirectory=vatoolbox", "StateDirectory=service"),
-        ("a file system that it may change", "ProtectSystem=strict", "ProtectSystem=full"),
-        ("capabilities", "CapabilityBoundingSet=", "CapabilityBoundingSet=CAP_SYS_ADMIN"),
-        ("root", "DynamicUser=yes", "DynamicUser=no"),
-        ("tasks that cannot confine themselves", " landlock_restrict_self", ""),
+    texts = [file.read_text() for file in (files.UNIT, files.CLUSTER, files.WORKER)]
+    for what, index, old, new in [
+        *((what, index, old, new) for index in (0, 2) for what, old, new in [
+            ("a setting that is none", "SERVICE_DRAIN_TIMEOUT", "SERVICE_DRAIN"),
+            ("an end before that of the tasks", "TimeoutStopSec=62min", "TimeoutStopSec=60min"),
+            ("SIGTERM for tasks", "KillMode=mixed", "KillMode=control-group"),
+            ("a file system that it may change", "ProtectSystem=strict", "ProtectSystem=full"),
+            ("capabilities", "CapabilityBoundingSet=", "CapabilityBoundingSet=CAP_SYS_ADMIN"),
+            ("tasks that cannot confine themselves", " landlock_restrict_self", ""),
+            ("no secrets", "EnvironmentFile=-/etc/vatoolbox/service.env", "EnvironmentFile=-/etc/service.env"),
+            ("secrets", "Environment=", f"Environment={serving.TOKEN}=secret "),
+            ("another command", "/usr/local/bin/vatoolbox ", "/usr/local/bin/vatoolbox encode "),
+        ]),
+        ("another folder", 0, "StateDirectory=vatoolbox", "StateDirectory=service"),
+        ("root", 0, "DynamicUser=yes", "DynamicUser=no"),
+        *((what, index, old, new) for index in (1, 2) for what, old, new in [
+            ("a user of this machine", "DynamicUser=no", "DynamicUser=yes"),
+            ("root", "User=vatoolbox", "User=root"),
+            ("a folder that may not be written", "ReadWritePaths=/srv/vatoolbox", "ReadWritePaths=/srv/data"),
+            ("a folder that is not mounted", "AssertPathIsMountPoint=/srv/vatoolbox\n", ""),
+            ("no wait for the folder", "RequiresMountsFor=/srv/vatoolbox\n", ""),
+            ("another folder", "VATOOLBOX_SERVICE_DATA=/srv/vatoolbox", "VATOOLBOX_SERVICE_DATA=/var/lib/vatoolbox"),
+        ]),
+        ("a folder on the disk", 1, "StateDirectory=\n", ""),
+        ("a limit that is missing", 2, "RestrictNamespaces=yes\n", ""),
+        ("a limit that differs", 2, "DeviceAllow=char-drm rw", "DeviceAllow=char-input rw"),
+        ("a limit that the other has not", 0, "LockPersonality=yes\n", ""),
+        ("another time to drain", 2, "DRAIN_TIMEOUT=3600", "DRAIN_TIMEOUT=60"),
     ]:
-        yield f"systemd: {what}", serving.unit(replaced(text, (old, new)))
+        changed_texts = [replaced(text, (old, new)) if place == index else text for place, text in enumerate(texts)]
+        name = (files.UNIT, files.CLUSTER, files.WORKER)[index].name
+        yield f"{name}: {what}", serving.units(*changed_texts)
 
 
 def described():

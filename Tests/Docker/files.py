@@ -10,7 +10,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 DOCKERFILE, COMPOSE, IGNORED = ROOT / "docker" / "Dockerfile", ROOT / "docker" / "compose.yaml", ROOT / ".dockerignore"
 PROGRAMS = ["vatoolbox", "vatoolbox-helper", "vatoolbox-decoding-helper", "vatoolbox-service", "vatoolbox-live"]
 SERVICE = ROOT / "docker" / "compose.service.yaml"
-UNIT = ROOT / "systemd" / "vatoolbox.service"
+UNIT, WORKER = ROOT / "systemd" / "vatoolbox.service", ROOT / "systemd" / "vatoolbox-worker.service"
+#: What makes UNIT one of several machines.
+CLUSTER = ROOT / "systemd" / "vatoolbox.service.d" / "cluster.conf"
 
 
 def instructions():

@@ -145,28 +145,73 @@ def serving(service):
 
 # systemd
 
-def unit(text):
-    """Complaints about the unit of systemd."""
+def lines_of(text):
+    """The keys and values of a unit, followed by its drop-ins, if there are."""
     lines = re.sub(r"\\\n\s*", " ", text).splitlines()
-    given = [line.split("=", 1) for line in lines if "=" in line and not line.startswith("#")]
-    said = {key: value for key, value in given}
-    environment = dict(word.split("=", 1) for key, value in given if key == "Environment" for word in value.split())
+    return [tuple(line.split("=", 1)) for line in lines if "=" in line and not line.startswith("#")]
+
+
+def environment_of(given):
+    return dict(word.split("=", 1) for key, value in given if key == "Environment" for word in value.split())
+
+
+def unit(text, command="serve", shared=False):
+    """Complaints about a unit of systemd. `shared`: its data are on storage of several machines."""
+    given = lines_of(text)
+    said, environment = dict(given), environment_of(given)
     yield from settings("the unit", environment)
-    if said.get("ExecStart") != "/usr/local/bin/vatoolbox serve":
+    if said.get("ExecStart") != f"/usr/local/bin/vatoolbox {command}" or command not in subcommands():
         yield f"starts {said.get('ExecStart')}"
     if said.get("KillMode") != "mixed":
         yield "ends the tasks together with the service, which would let them end"
     if seconds(said["TimeoutStopSec"].replace("min", "m")) <= int(environment.get(DRAIN, 3600)):
         yield f"is killed after {said['TimeoutStopSec']}, before its tasks have had {environment.get(DRAIN, 3600)} s"
-    if environment.get(PREFIX + "DATA") != "%S/" + said.get("StateDirectory", ""):
-        yield "keeps its data in a folder that is not its own"
-    for key, value in (("DynamicUser", "yes"), ("NoNewPrivileges", "yes"), ("ProtectSystem", "strict"),
-                       ("CapabilityBoundingSet", "")):
+    for key, value in (("NoNewPrivileges", "yes"), ("ProtectSystem", "strict"), ("CapabilityBoundingSet", "")):
         if said.get(key) != value:
             yield f"has {key}={said.get(key)}"
     missing = {"seccomp", "landlock_restrict_self"} - set(said.get("SystemCallFilter", "").split())
     if missing:
         yield f"forbids {' '.join(sorted(missing))}, by which tasks confine themselves"
+    if {TOKEN, LOCATION} & set(environment) or said.get("EnvironmentFile") != "-/etc/vatoolbox/service.env":
+        yield "has secrets in a file that everybody may read, or reads none"
+    folder = environment.get(PREFIX + "DATA")
+    yield from on_shared_storage(said, folder) if shared else on_own_disk(said, folder)
+
+
+def on_own_disk(said, folder):
+    if folder != "%S/" + said.get("StateDirectory", ""):
+        yield "keeps its data in a folder that is not its own"
+    if said.get("DynamicUser") != "yes" or "User" in said:
+        yield f"has the user {said.get('User')}, and DynamicUser={said.get('DynamicUser')}"
+
+
+def on_shared_storage(said, folder):
+    if said.get("DynamicUser") != "no" or said.get("User") != "vatoolbox" or said.get("Group") != "vatoolbox":
+        yield f"has the user {said.get('User')}, who has another number on each machine, or too many rights"
+    if said.get("StateDirectory"):
+        yield "has a folder on its own disk"
+    for key in ("ReadWritePaths", "RequiresMountsFor", "AssertPathIsMountPoint"):
+        if said.get(key) != folder:
+            yield f"has its data in {folder}, and {key}={said.get(key)}"
+
+
+def alike(first, second):
+    """Complaints about what two units differ in, apart from what they start and where."""
+    first, second = lines_of(first), lines_of(second)
+    if environment_of(first) != environment_of(second):
+        yield f"the environments differ: {environment_of(first)}, {environment_of(second)}"
+    free = {"Environment", "Description", "ExecStart", "StateDirectory", "StateDirectoryMode"}
+    for key in sorted({key for key, _ in first + second} - free):
+        if dict(first).get(key) != dict(second).get(key):
+            yield f"one has {key}={dict(first).get(key)}, the other {dict(second).get(key)}"
+
+
+def units(alone, cluster_part, worker):
+    """Complaints about the texts of all files for systemd, by file."""
+    yield from ((files.UNIT, complaint) for complaint in unit(alone))
+    yield from ((files.CLUSTER, complaint) for complaint in unit(f"{alone}\n{cluster_part}", shared=True))
+    yield from ((files.WORKER, complaint) for complaint in unit(worker, command="worker", shared=True))
+    yield from ((files.WORKER, complaint) for complaint in alike(f"{alone}\n{cluster_part}", worker))
 
 
 # Kubernetes
