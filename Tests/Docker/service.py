@@ -482,6 +482,26 @@ PRIVATE = {"0.0.0.0/0": {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.2
            "::/0": {"fc00::/7", "fe80::/10"}}
 
 
+def starts(secrets):
+    """What pods and units start: where it is said, the arguments of `vatoolbox`, and the variables.
+
+    `secrets` has the values of variables that are not in the files, as a function of their names."""
+    of_image = image()[0]
+    for folder in FOLDERS:
+        for name, document in documents(folder).items():
+            for container in document["spec"].get("template", {}).get("spec", {}).get("containers", []):
+                given = {key: variable["value"] if "value" in variable else secrets(key)
+                         for key, variable in variables(container).items()}
+                yield f"docker/kubernetes/{folder}: {name}", container["args"], of_image | given
+    alone, part, worker = (file.read_text() for file in (files.UNIT, files.CLUSTER, files.WORKER))
+    for file, text in ((files.UNIT, alone), (files.CLUSTER, f"{alone}\n{part}"), (files.WORKER, worker)):
+        lines = lines_of(text)
+        given = {key: value.replace("%S", "/var/lib") for key, value in environment_of(lines).items()}
+        if file != files.UNIT:
+            given[LOCATION] = secrets(LOCATION)
+        yield str(file.relative_to(files.ROOT)), dict(lines)["ExecStart"].split()[1:], given
+
+
 def manifests(paths):
     """Complaints about all folders of docker/kubernetes, by folder."""
     for folder, resource in VARIANTS.items():
