@@ -386,7 +386,8 @@ def cluster(found, resource, paths):
     for workload in (serving_set, working_set):
         pod, container = workload["template"]["spec"], workload["template"]["spec"]["containers"][0]
         containers.append(container)
-        volumes = {volume["name"]: volume.get("persistentVolumeClaim", {}).get("claimName") for volume in pod["volumes"]}
+        volumes = {volume["name"]: volume.get("persistentVolumeClaim", {}).get("claimName")
+                   for volume in pod["volumes"]}
         if workload.get("volumeClaimTemplates") or \
                 volumes.get(mounts(container).get(data_folder())) != claim["metadata"]["name"]:
             yield f"the shared volume is not at {data_folder()}"
