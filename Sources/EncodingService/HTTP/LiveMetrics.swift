@@ -20,8 +20,8 @@ extension MetricsText {
             jobs.map { ([("live", $0.id)], Double($0.restarts)) }
         )
         addOutputs("live_output_up", "gauge", "Whether an output sends", jobs) { $0.state == "live" ? 1 : 0 }
-        addOutputs("live_output_rate_bits_per_second", "gauge", "What the network took of an output", jobs) {
-            Double($0.rate)
+        addOutputs("live_output_bytes_per_second", "gauge", "What the network took of an output", jobs) {
+            Double($0.rate) / 8
         }
         addOutputs("live_output_queue_age_seconds", "gauge", "How long the oldest part has waited", jobs, \.queueAge)
         addOutputs("live_output_frames_sent", "gauge", "Pictures that the present process has sent", jobs) {
