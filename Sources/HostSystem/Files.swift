@@ -152,18 +152,30 @@ package enum Files {
     /// Replaces a file in one step. The content is on the disk when the call returns.
     package static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
         let temporary = path + unfinishedSuffix
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw FileError("open", temporary) }
         var isComplete = false
-        defer {
-            close(descriptor)
-            if !isComplete { unlink(temporary) }
-        }
-        try write(bytes, to: descriptor, temporary)
-        guard fsync(descriptor) == 0 else { throw FileError("fsync", temporary) }
+        defer { if !isComplete { unlink(temporary) } }
+        try writeAndSync(bytes, temporary, O_TRUNC)
         guard rename(temporary, path) == 0 else { throw FileError("rename", temporary) }
         isComplete = true
         try sync(folder(of: path))
+    }
+
+    /// Creates a file in one step, unless there is one: of several processes, also on other machines, one creates it.
+    package static func create(_ path: String, with bytes: [UInt8]) throws(FileError) {
+        guard access(path, F_OK) != 0 else { return }
+        let temporary = "\(path).\(UInt64.random(in: 0...UInt64.max))\(unfinishedSuffix)"
+        defer { unlink(temporary) }
+        try writeAndSync(bytes, temporary, O_EXCL)
+        guard link(temporary, path) == 0 || errno == EEXIST else { throw FileError("link", path) }
+        try sync(folder(of: path))
+    }
+
+    private static func writeAndSync(_ bytes: [UInt8], _ path: String, _ flag: Int32) throws(FileError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flag, 0o600)
+        guard descriptor >= 0 else { throw FileError("open", path) }
+        defer { close(descriptor) }
+        try write(bytes, to: descriptor, path)
+        guard fsync(descriptor) == 0 else { throw FileError("fsync", path) }
     }
 
     /// Writes everything.

@@ -46,8 +46,12 @@ struct NodeStorage: Sendable {
     /// Makes sure that the folder is that of the other nodes: a folder that is not mounted looks like a new one, and what is
     /// published there is found by nobody.
     private static func expectSharedFolder(_ data: DataFolder, _ store: PostgreSQLJobStore) async throws {
-        let known = try Files.read(data.identity).flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
-        let number = known ?? .random(in: 1...Int64.max)
+        // Nodes that start together on a new folder have one number: that of the first one.
+        try Files.create(data.identity, with: Array("\(Int64.random(in: 1...Int64.max))".utf8))
+        let text = String(decoding: try Files.read(data.identity) ?? [], as: UTF8.self)
+        guard let number = Int64(text) else {
+            throw SettingsError("the number of the folder is damaged", given: data.identity, allowed: "a number")
+        }
         guard try await store.agreeOnFolder(number) == number else {
             throw SettingsError(
                 "the folder is not the one in which the other nodes of the job store work",
@@ -55,7 +59,6 @@ struct NodeStorage: Sendable {
                 allowed: "the folder that all nodes share, as data; is it mounted?"
             )
         }
-        if known == nil { try Files.replace(data.identity, with: Array("\(number)".utf8)) }
     }
 
     private static func lockAPI(_ data: DataFolder) throws -> FolderLock {
