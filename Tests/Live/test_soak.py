@@ -49,8 +49,10 @@ class Soak(unittest.TestCase):
             samples.append(usage(run.process.pid))
         settled, last = samples[len(samples) // 4], samples[-1]
         document = run.end()
+        course = " ".join(str(samples[len(samples) * eighth // 8][0]) for eighth in range(8))
         print(f"soak: {SECONDS} s, {kills} kills, {document['encodedFrames']} pictures; KiB, descriptors, threads: "
-              f"{settled} after a quarter, {last} at the end; UDP dropped {document['outputs'][2]['droppedFrames']}")
+              f"{settled} after a quarter, {last} at the end; KiB at each eighth: {course}; "
+              f"UDP dropped {document['outputs'][2]['droppedFrames']}")
         self.assertLess(last[0], settled[0] * 1.15 + 8192, samples)
         self.assertLessEqual(last[1], settled[1] + 3, samples)
         self.assertLessEqual(last[2], settled[2] + 3, samples)
