@@ -299,6 +299,33 @@ import Testing
         #expect(changes == .integer(1))
     }
 
+    /// A process that begins after a jump takes the time for the right one, until another process corrects it.
+    @Test(arguments: [3_600_000, -3_600_000] as [Int64])
+    func whatWasWrittenInAWrongTimeIsSetRight(jump: Int64) async throws {
+        let location = try await PostgreSQLServer.shared().makeDatabase()
+        let old = try await store(location)
+        _ = try await old.submit(draft)
+        let server = try PostgreSQLConnection(location)
+        _ = try server.executeAll(
+            """
+            CREATE OR REPLACE FUNCTION vatoolbox.system_time() RETURNS BIGINT LANGUAGE sql VOLATILE
+                AS 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + \(jump)'
+            """
+        )
+        let new = try await store(location)
+        _ = try await new.submit(draft)
+        let claim = try #require(try await new.claim(ClaimRequest(worker: "worker")))
+        // This one knows better.
+        #expect(try await old.tend().lost.isEmpty)
+        let record = try await old.job(claim.task.job)
+        let now = try await old.submit(draft).job.created
+        let left = try #require(record.attempts.first?.leaseEnd) - now
+        #expect(left > .seconds(1) && left < .seconds(60), "\(left)")
+        // All others can be claimed.
+        #expect(try await old.claim(ClaimRequest(worker: "worker")) != nil)
+        #expect(try await old.claim(ClaimRequest(worker: "worker")) != nil)
+    }
+
     @Test func aRenewalComesBeforeTheUpkeep() async throws {
         let location = try await PostgreSQLServer.shared().makeDatabase()
         let store = try await store(location)

@@ -54,6 +54,9 @@ final class PostgreSQLClock: Sendable {
     /// Forgets what it knows, because the store's time was changed on purpose.
     func forget() { reference.withLock { $0 = nil } }
 
+    /// How long workers have to be heard of when nobody can say how long they were not, in milliseconds: several of their
+    /// renewals, and the time after which a call that went to the old server gives up.
+    static let grace: Int64 = 20_000
     /// What is not taken for a jump, in milliseconds.
     private static let tolerance: Int64 = 2000
     /// The time of an answer that is not compared with later ones, in milliseconds.

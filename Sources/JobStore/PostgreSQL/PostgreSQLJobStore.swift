@@ -245,7 +245,7 @@ extension StoreTransaction {
         let isLate = last.map { time.milliseconds - $0.milliseconds > Self.longestGap } ?? false
         let isOther = try execute("UPDATE properties SET value = \(Self.server) WHERE \(Self.isOtherServer)") > 0
         guard isOther || isLate else { return }
-        let ends = time + .milliseconds(Self.grace)
+        let ends = time + .milliseconds(PostgreSQLClock.grace)
         try execute("UPDATE leases SET ends = ? WHERE ends < ?", [ends.milliseconds, ends.milliseconds])
     }
 
@@ -262,9 +262,6 @@ extension StoreTransaction {
 
     /// The time without a call of ``tend()`` after which the leases say nothing of the workers, in milliseconds.
     private static let longestGap: Int64 = 60_000
-    /// How long workers have to be heard of then, in milliseconds: several of their renewals, and the time after which a
-    /// call that went to the old server gives up.
-    private static let grace: Int64 = 20_000
 }
 
 // MARK: - Calls

@@ -147,8 +147,30 @@ actor PostgreSQLSession {
         if jump != 0 {
             let sql = "UPDATE clock SET correction = correction - $1, changes = changes + 1"
             _ = try connection.execute(sql, [.integer(jump)])
+            try Self.repair(after: jump, to: time, connection)
         }
         _ = try connection.execute("COMMIT")
+    }
+
+    /// Sets right what processes have written that began after the jump, and took the time for the right one.
+    private static func repair(
+        after jump: Int64,
+        to time: StoreTime,
+        _ connection: PostgreSQLConnection
+    ) throws(PostgreSQLError) {
+        let present = time.milliseconds - jump
+        let ahead = max(jump, 0)
+        // A lease of a worker that is gone must not last for hours, and one of a worker that is alive must not be over.
+        _ = try connection.execute(
+            "UPDATE leases SET ends = GREATEST(CASE WHEN ends > $1 THEN ends - $2 ELSE ends END, $3)",
+            [.integer(time.milliseconds), .integer(ahead), .integer(present + PostgreSQLClock.grace)]
+        )
+        // A pause that was longer is shorter now, which does no harm.
+        guard ahead > 0 else { return }
+        _ = try connection.execute(
+            "UPDATE tasks SET ready_from = ready_from - $1 WHERE state = 'ready' AND ready_from > $2",
+            [.integer(ahead), .integer(time.milliseconds - 60_000)]
+        )
     }
 
     /// A query of the store's time.
