@@ -28,8 +28,7 @@ extension ProcessTests {
         /// A program that starts the helper in its place in another way.
         private func script(_ command: String) throws -> String {
             let script = folder.appendingPathComponent("helper").path
-            try Data("#!/bin/sh\n\(command) \"$@\"\n".utf8).write(to: URL(fileURLWithPath: script))
-            try #require(chmod(script, 0o755) == 0)
+            try ProgramText.write("#!/bin/sh\n\(command) \"$@\"\n", to: script)
             return script
         }
 

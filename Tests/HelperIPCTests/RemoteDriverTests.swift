@@ -223,8 +223,7 @@ extension ProcessTests {
         @Test func aProgramThatLeavesAndStaysIsEnded() throws {
             let path = NSTemporaryDirectory() + "vatoolbox-stays-" + UUID().uuidString
             defer { try? FileManager.default.removeItem(atPath: path) }
-            try Data("#!/bin/sh\nexec 3>&-\nexec sleep 600\n".utf8).write(to: URL(fileURLWithPath: path))
-            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+            try ProgramText.write("#!/bin/sh\nexec 3>&-\nexec sleep 600\n", to: path)
             var options = RemoteDriver.Options()
             options.helperPath = path
             options.deadline = .seconds(60)

@@ -32,7 +32,6 @@ package final class HelperOnDriver: Sendable {
         try FileManager.default.createSymbolicLink(atPath: renamed, withDestinationPath: try BuiltProgram.path(program))
         let exports = settings.map { "export \($0)='\($1)'\n" }.sorted().joined()
         let script = "#!/bin/sh\n\(exports)exec '\(renamed)' \"$@\"\n"
-        try Data(script.utf8).write(to: URL(fileURLWithPath: path))
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        try ProgramText.write(script, to: path)
     }
 }

@@ -138,8 +138,7 @@ import Testing
         let greeting = [UInt8]("VTIP".utf8) + [0xE7, 0x03, 2, 0] + [UInt8](repeating: 0, count: 16)
         let octal = greeting.map { "\\" + String(Int($0) + 0o1000, radix: 8).dropFirst() }.joined()
         let script = "#!/bin/sh\nprintf '\(octal)' >&3\nexec cat <&3 >&2\n"
-        try script.write(toFile: scratch.path("helper"), atomically: true, encoding: .utf8)
-        try scratch.tool("chmod", "755", "helper")
+        try ProgramText.write(script, to: scratch.path("helper"))
         let settings = ["\(Self.variable)=\(scratch.path("helper"))"]
         let result = try decode("hardware", settings)
         #expect(result.status == 1)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import Foundation
+import TestSupport
 import Testing
 
 /// `encode --target`, judged by ffmpeg's filters `ssim` and `psnr`.
@@ -299,8 +300,7 @@ import Testing
     @Test func vmafIsMeasuredByAnotherProgram() throws {
         try scratch.makeClip(seconds: 1)
         // The score falls with the mean difference of the upper and the lower picture.
-        try scratch.write(
-            "judge",
+        try ProgramText.write(
             """
             #!/usr/bin/env python3
             import json, re, sys
@@ -320,9 +320,9 @@ import Testing
             score = max(100 - 5 * total / count, 0)
             pooled = {"min": 0, "mean": score, "harmonic_mean": score}
             json.dump({"pooled_metrics": {"vmaf": pooled}}, open("vmaf.json", "w"))
-            """
+            """,
+            to: scratch.path("judge")
         )
-        try scratch.tool("chmod", "+x", scratch.path("judge"))
         let command = [
             Scratch.vatoolbox, "encode", "clip.mkv", "-o", "out.mp4", "--preset", "ultrafast", "--codec", "h264",
             "--target",

@@ -2,6 +2,7 @@
 
 import Foundation
 import MediaTypes
+import TestSupport
 import Testing
 
 @testable import EncodingBenchmark
@@ -51,8 +52,7 @@ private let capable = ProcessInfo.processInfo.environment["VATOOLBOX_TEST_FFMPEG
             *) \(work) ;;
             esac
             """
-        try script.write(toFile: path, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        try ProgramText.write(script, to: path)
         return path
     }
 
