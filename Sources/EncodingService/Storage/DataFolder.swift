@@ -65,7 +65,11 @@ package struct DataFolder: Sendable, Hashable {
     /// A folder whose content concerns one node only.
     private func ofNode(_ name: String) -> String { isShared ? "\(path)/\(name)/\(node)" : "\(path)/\(name)" }
 
-    private var workFolder: String { "\(path)/work/\(node)" }
+    /// Where the attempts of all nodes write.
+    private var allWork: String { "\(path)/work" }
+    private var workFolder: String { workFolder(of: node) }
+    private func workFolder(of node: some StringProtocol) -> String { "\(allWork)/\(node)" }
+
     /// A folder that does not exist yet, for what a request needs until it is answered.
     func newPreview() -> String { "\(workFolder)/previews/\(Identifier.make(at: Clock.now))" }
 
@@ -76,7 +80,7 @@ package struct DataFolder: Sendable, Hashable {
     ///
     /// - Parameter worker: Its name, `NODE/PROCESS`.
     func work(_ token: AttemptToken, of worker: String) -> String {
-        "\(path)/work/\(worker.prefix { $0 != "/" })/\(token.rawValue)"
+        "\(workFolder(of: worker.prefix { $0 != "/" }))/\(token.rawValue)"
     }
     func spool(_ token: AttemptToken) -> String { "\(work(token)).input" }
     func results(_ job: JobID) -> String { "\(path)/results/\(job)" }
@@ -86,7 +90,7 @@ package struct DataFolder: Sendable, Hashable {
     /// Removes what attempts on this node have left. None may run. A folder that is not shared may be of a machine whose
     /// name was another one.
     func removeWork() throws(FileError) {
-        let folder = isShared ? workFolder : "\(path)/work"
+        let folder = isShared ? workFolder : allWork
         for name in try Files.names(in: folder) { try Files.remove("\(folder)/\(name)") }
     }
 
