@@ -215,6 +215,13 @@ class DeviceTests(LiveCase):
         self.assertGreater(int(found["video"]["nb_read_frames"]), 25)
 
 
+def is_stopped(process):
+    """Whether all threads of a process are stopped. They go on for a moment after the signal."""
+    states = [path.read_text().rpartition(")")[2].split()[0]
+              for path in pathlib.Path(f"/proc/{process}/task").glob("*/stat")]
+    return states and set(states) == {"T"}
+
+
 class FaultTests(LiveCase):
     def test_a_process_that_is_killed_is_started_again(self):
         name = self.start({"hls": {"segment": 1, "window": 6}}, inputs=[chart(), chart(SECOND)])
@@ -247,6 +254,7 @@ class FaultTests(LiveCase):
         stored = record.read_bytes()
         first = self.process()
         os.kill(first, signal.SIGSTOP)
+        until(lambda: is_stopped(first), "every thread has stopped, that of the commands too")
         # Its pipe is full, as when it has not read for long.
         pipe = os.open(f"/proc/{first}/fd/0", os.O_WRONLY | os.O_NONBLOCK)
         with self.assertRaises(BlockingIOError):
