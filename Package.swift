@@ -326,9 +326,9 @@ let package = Package(
         .executableTarget(
             name: "VAToolboxLive",
             dependencies: [
-                "AssetWriting", "AudioCoding", "Capture", "CommandLineSupport", "FFmpegSupport", "HostSystem",
-                "LiveHLS",
-                "LiveSessions", "MediaIO", "MediaTimeline", "MediaTypes", "Streaming", "VAToolbox", arguments, logging,
+                "AssetWriting", "AudioCoding", "CLinux", "Capture", "CommandLineSupport", "FFmpegSupport",
+                "HostSystem", "LiveHLS", "LiveSessions", "MediaIO", "MediaTimeline", "MediaTypes", "Streaming",
+                "VAToolbox", arguments, logging,
             ],
             swiftSettings: strict
         ),

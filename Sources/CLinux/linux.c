@@ -130,6 +130,10 @@ void linux_return_blocks_from(int bytes) {
     mallopt(M_MMAP_THRESHOLD, bytes);
 }
 
+void linux_limit_arenas(int count) {
+    mallopt(M_ARENA_MAX, count);
+}
+
 int linux_event_descriptor(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 int linux_pipe(int ends[2]) {

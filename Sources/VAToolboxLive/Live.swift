@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 import ArgumentParser
+import CLinux
 import CommandLineSupport
 import FFmpegSupport
 import Glibc
@@ -20,6 +21,7 @@ struct Live: ParsableCommand {
 
     static func main() {
         Interruption.ignoreBrokenPipes()
+        shareFreedMemory()
         do {
             var command = try parseAsRoot(Array(CommandLine.arguments.dropFirst()))
             switch command {
@@ -41,6 +43,13 @@ struct Live: ParsableCommand {
             leave(.done)
         }
     }
+
+    /// Lets every thread use what another one has freed.
+    ///
+    /// libsrt starts threads with buffers of megabytes for each connection. In an arena of its own, which such a thread
+    /// gets by default, what it freed would stay reserved, and memory would grow with each reconnection until every arena
+    /// had seen its largest connection.
+    private static func shareFreedMemory() { linux_limit_arenas(2) }
 
     private static func run(_ job: some LiveJob) -> Never {
         let interruption = Interruption(also: job.signals)

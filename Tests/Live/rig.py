@@ -59,6 +59,17 @@ def children(process, name):
     return found
 
 
+def arenas(process):
+    """How many arenas beside the main one the C library of a process has, at most: the heaps of which they consist."""
+    heap = 64 << 20
+    found = 0
+    for line in pathlib.Path(f"/proc/{process}/maps").read_text().splitlines():
+        fields = line.split()
+        begin = int(fields[0].split("-")[0], 16)
+        found += begin % heap == 0 and fields[1].startswith("rw-p") and len(fields) == 5
+    return found
+
+
 class Folder:
     """A folder of a test, which is removed with it."""
 

@@ -48,6 +48,7 @@ class Soak(unittest.TestCase):
                 path.unlink()
             samples.append(usage(run.process.pid))
         settled, last = samples[len(samples) // 4], samples[-1]
+        arenas = rig.arenas(run.process.pid)
         document = run.end()
         course = " ".join(str(samples[len(samples) * eighth // 8][0]) for eighth in range(8))
         print(f"soak: {SECONDS} s, {kills} kills, {document['encodedFrames']} pictures; KiB, descriptors, threads: "
@@ -56,6 +57,8 @@ class Soak(unittest.TestCase):
         self.assertLess(last[0], settled[0] * 1.15 + 8192, samples)
         self.assertLessEqual(last[1], settled[1] + 3, samples)
         self.assertLessEqual(last[2], settled[2] + 3, samples)
+        # Each arena would keep the most that a connection ever needed in it.
+        self.assertLessEqual(arenas, 1)
         self.assertEqual(document["outputs"][2]["reconnects"], 0)
 
 

@@ -75,6 +75,11 @@ ssize_t linux_writev_without_signal(int fd, const struct iovec *_Nonnull pieces,
 /// Without this call, the C library raises the threshold dynamically.
 void linux_return_blocks_from(int bytes);
 
+/// mallopt(3) with M_ARENA_MAX: threads share at most this many arenas. Each arena keeps the most that was ever in use in
+/// it at once, and without this call there may be eight for each core. Only for the start of a process: arenas that
+/// exist remain.
+void linux_limit_arenas(int count);
+
 /// secure_getenv(3): returns the variable, or NULL in a program with more privileges than its user.
 const char *_Nullable linux_environment(const char *_Nonnull name);
 
