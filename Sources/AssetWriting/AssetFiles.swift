@@ -249,18 +249,18 @@ actor AssetFiles {
     }
 
     private func pass(_ sample: SampleBuffer) throws(MediaError) {
-        if sample.isKeyFrame, plan?.isDue(at: sample.presentationTime) == true {
-            try beginPart(at: sample.presentationTime)
-        }
+        let isFirst = sample.isKeyFrame && plan?.isDue(at: sample.presentationTime) == true
+        if isFirst { try beginPart(at: sample.presentationTime) }
         let part = try last()
         var moved = sample
         if part.number > 1 {
             moved.presentationTime = sample.presentationTime - part.start
             moved.decodeTime = sample.decodeTime - part.start
         }
-        try part.sink.write(moved)
-        // A picture of unknown duration is shown for as long as the one before it was.
+        // A picture of unknown duration is shown for as long as the one before it was, also if a file has no other one.
         let assumed = videoTime.map { sample.decodeTime - $0 } ?? .zero
+        if isFirst, !moved.duration.isValid { moved.duration = assumed }
+        try part.sink.write(moved)
         videoTime = sample.decodeTime
         let end = sample.presentationTime + (sample.duration.isValid ? sample.duration : assumed)
         note(end, byteCount: sample.data.count)

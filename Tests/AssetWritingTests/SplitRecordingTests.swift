@@ -151,6 +151,24 @@ import VAToolbox
         #expect(zip(beeps, flashes).allSatisfy { abs($0 - $1) < 0.01 || name == "ts" } && beeps.count == 10)
     }
 
+    /// The last file may begin with the last picture, of which nothing tells how long it is shown.
+    @Test(arguments: ["mkv", "mov"]) func aFileOfOnePictureHasItsDuration(name: String) async throws {
+        let folder = try RecordingFolder()
+        let scene = Scene()
+        var options = AssetWriter.Options()
+        options.splitting = .init(interval: MediaTime(value: 3, timescale: 1))
+        let writer = try await AssetWriter(path: folder.path("{number}.\(name)"), options: options)
+        let video = try await writer.addVideo(Scene.configuration(), session: Scene.software())
+        try await writer.startSession(.at(.zero))
+        for number in 0...30 {
+            let picture = try scene.picture(number, video.session.pixelBufferPool)
+            try await video.append(picture, at: scene.time(ofPicture: number))
+        }
+        let files = try await writer.finish().files
+        #expect(files.map(\.summary.sampleCount) == [30, 1])
+        #expect(files.map(\.start.seconds) == [0, 3] && files.map(\.end.seconds) == [3, 3.1])
+    }
+
     @Test func splitsBySize() async throws {
         let folder = try RecordingFolder()
         _ = try await record(folder.path("out.mkv"), nil, seconds: 20)
