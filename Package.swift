@@ -111,6 +111,7 @@ let package = Package(
             name: "HardwareEncoder",
             dependencies: [
                 "BitstreamSyntax", "CLibVA", "GOPPlanning", "HardwareDisplay", "MediaTypes", "VAAPI", logging,
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict
         ),

@@ -46,6 +46,9 @@ package struct InputTimeline: Sendable, Hashable {
     /// The end of the part, on the input's timeline; `nil` for the end of the input.
     package var end: MediaTime? { duration.map { origin + $0 } }
 
+    /// The distance from the beginning of the input to time zero of the output.
+    package var offset: MediaTime { origin - beginning }
+
     /// Returns a time of the input on the timeline of the output.
     package func place(_ time: MediaTime) -> MediaTime { time - origin }
 

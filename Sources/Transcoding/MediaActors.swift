@@ -29,6 +29,15 @@ actor MediaReader {
         var format: Result<FormatDescription, MediaError>?
         /// The loudness of the audio tracks, as far as outputs need it.
         var levels: SoundLevels?
+
+        /// Removes a timecode that does not fit the output.
+        ///
+        /// - Parameter startsLater: Whether the output begins with a later picture than the input.
+        /// - Returns: What the output lacks.
+        mutating func dropTimecode(if startsLater: Bool) -> [String] {
+            guard startsLater, metadata.removeValue(forKey: "timecode") != nil else { return [] }
+            return ["the timecode, which is that of the input's first picture"]
+        }
     }
 
     func open(
@@ -79,6 +88,12 @@ actor MediaReader {
         failure = nil
         source?.endInput()
     }
+
+    /// Reads nothing but some tracks from now on.
+    func readOnly(tracks: Set<Int>) { source?.readOnly(tracks: tracks) }
+
+    /// Reads the pictures without decoding them; nothing else can be read after that.
+    func readFrameIndex() throws(MediaError) -> FrameIndex? { try source?.readFrameIndex() }
 
     func leavePicturesInFile() { source?.leavePicturesInFile() }
 
@@ -277,6 +292,8 @@ actor MediaWriter {
 
     func write(_ packet: MediaPacket) throws(MediaError) { try sink?.write(packet) }
 
+    func write(_ sample: SampleBuffer) throws(MediaError) { try sink?.write(sample) }
+
     /// Prepares for an encoder that may be replaced by one with other parameter sets.
     func prepareForSwitches() { sink?.prepareForSwitches() }
 
@@ -296,6 +313,26 @@ actor MediaWriter {
     func abort() {
         sink?.abort()
         sink = nil
+    }
+}
+
+extension IgnoredStream {
+    /// A line for what the output lacks.
+    var omission: String { "\(kind) stream \(index): \(reason)" }
+}
+
+extension OutputRequest {
+    /// Where the output goes if it is no variant of a presentation.
+    func destination(
+        input: String,
+        _ video: VideoTrack,
+        _ configuration: EncoderConfiguration
+    ) -> MediaWriter.Destination {
+        var options = sink
+        options.inputPaths.append(input)
+        options.frameRate = configuration.isFrameRateVariable ? nil : configuration.frameRate
+        (options.language, options.title) = (video.language, video.title)
+        return .file(path: path, options)
     }
 }
 

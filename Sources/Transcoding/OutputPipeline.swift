@@ -34,7 +34,7 @@ actor OutputPipeline {
     private struct Setup {
         var video: VideoTrack
         var configuration: EncoderConfiguration
-        var tracks: MediaWriter.Tracks
+        var tracks: TrackWriter
         var session: CompressionSession
         var lost: [Adjustment]
         var omissions: [String]
@@ -69,8 +69,6 @@ actor OutputPipeline {
     /// Whether any picture had captions.
     private var hasCaptions = false
     private var peakFrameRate = PeakFrameRate()
-    /// The packets that the output refused as damaged.
-    private var losses = SourceProblems()
     /// The presentation times of the samples, if the output is verified.
     private nonisolated let times = Mutex<[MediaTime]>([])
     /// Small versions of the pictures, if the output is verified.
@@ -80,8 +78,6 @@ actor OutputPipeline {
     /// When encoding began, and when the last sample was written.
     private var encodingStart = SuspendingClock.Instant.now
     private var encodingEnd: SuspendingClock.Instant?
-    /// The duration of the packets of each copied track in seconds.
-    private var copiedDurations: [Int: Double] = [:]
 
     init(
         _ request: OutputRequest,
@@ -123,11 +119,12 @@ actor OutputPipeline {
         quality: QualityReport?
     ) async throws(MediaError) {
         var contents = contents
-        var lostContents = contents.video.lostMetadata
-        if context.startsLater, contents.metadata.removeValue(forKey: "timecode") != nil {
-            lostContents.append("the timecode, which is that of the input's first picture")
-        }
+        let lostContents = contents.video.lostMetadata + contents.dropTimecode(if: context.startsLater)
         var (configuration, lostByVideo) = request.video.configuration(for: contents.video)
+        if let whole = request.configurationOfWhole {
+            configuration = whole
+            (contents.tracks, contents.chapters, contents.metadata) = ([], [], [:])
+        }
         if let quality {
             configuration.rateControl = configuration.rateControl.with(quality: quality.chosen.quality)
             lostByVideo += [quality.shortfall].compactMap(\.self)
@@ -138,8 +135,7 @@ actor OutputPipeline {
             references = VerificationPictures(configuration)
         }
         let tracks = try await openOutput(contents, configuration, folder)
-        let ignored = contents.ignoredStreams.map { "\($0.kind) stream \($0.index): \($0.reason)" }
-        let omissions = tracks.refusals + ignored + lostContents
+        let omissions = tracks.refusals + contents.ignoredStreams.map(\.omission) + lostContents
         let session = try await makeSession(configuration, plan)
         // x264 is only ever replaced by itself, and on purpose.
         if session.encoder.identity.isHardware { await writer.prepareForSwitches() }
@@ -155,7 +151,7 @@ actor OutputPipeline {
         setup = Setup(
             video: contents.video,
             configuration: configuration,
-            tracks: tracks,
+            tracks: TrackWriter(tracks, writer),
             session: session,
             lost: lost,
             omissions: omissions,
@@ -249,11 +245,7 @@ actor OutputPipeline {
             )
             destination = .stream(folder, number: number, name: request.path, options)
         } else {
-            var options = request.sink
-            options.inputPaths.append(context.input)
-            options.frameRate = frameRate
-            (options.language, options.title) = (contents.video.language, contents.video.title)
-            destination = .file(path: request.path, options)
+            destination = request.destination(input: context.input, contents.video, configuration)
         }
         return try await writer.open(destination, plan, context.cancellation, abandonment)
     }
@@ -279,7 +271,7 @@ actor OutputPipeline {
         do throws(MediaError) {
             for event in events {
                 switch event {
-                case .packet(let packet): try await take(packet, setup.tracks)
+                case .packet(let packet): try await setup.tracks.take(packet)
                 case .frame(let frame):
                     if rateConverter == nil {
                         try await encode(frame, setup.session)
@@ -290,35 +282,6 @@ actor OutputPipeline {
             }
         } catch {
             throw await cause(of: error)
-        }
-    }
-
-    private func take(_ packet: MediaPacket, _ tracks: MediaWriter.Tracks) async throws(MediaError) {
-        if tracks.copied.contains(packet.track.index) {
-            try await write(packet)
-            if request.isVerified { copiedDurations[packet.track.index, default: 0] += packet.duration.seconds }
-        } else if let converter = tracks.converted[packet.track.index] {
-            try await converter.send(packet)
-            try await writeAll(of: converter)
-        }
-    }
-
-    /// Writes what a converter produces until it needs input.
-    private func writeAll(of converter: AudioConverter) async throws(MediaError) {
-        var packets = try await converter.next()
-        while !packets.isEmpty {
-            for packet in packets { try await write(packet) }
-            if Task.isCancelled { throw MediaError(.cancelled, "the call was cancelled") }
-            packets = try await converter.next()
-        }
-    }
-
-    /// If a packet is too damaged for the container, only this packet is lost.
-    private func write(_ packet: MediaPacket) async throws(MediaError) {
-        do {
-            try await writer.write(packet)
-        } catch  where error.code == .malformedData {
-            losses.noteLostPacket(error)
         }
     }
 
@@ -373,10 +336,7 @@ actor OutputPipeline {
         if let frames = try rateConverter?.finish() { try await encode(frames, setup.session) }
         // All renditions of a presentation have the same duration (authoring specification, 8.3).
         let end = context.stream == nil ? nil : state.withLock { $0.time }
-        for converter in setup.tracks.converters {
-            try await converter.sendEnd(silentUntil: end)
-            try await writeAll(of: converter)
-        }
+        try await setup.tracks.finish(silentUntil: end)
         try await setup.session.finish()
         if let error = await setup.drain.value { throw error }
         encodingEnd = .now
@@ -403,16 +363,10 @@ actor OutputPipeline {
             throw MediaError(.invalidState, "the output is closed", given: request.path)
         }
         var problems = problems
-        problems.add(losses)
         summary.packetErrors.forEach { problems.noteLostPacket($0) }
-        var ofAudio = setup.tracks.adjustments
-        for converter in setup.tracks.converters {
-            let times = await converter.timeAdjustments + converter.levelAdjustments
-            times.forEach { notify(.session(.adjusted($0))) }
-            ofAudio += times
-            let failures = await converter.failures
-            if let first = failures.first { problems.noteUndecodableAudio(failures.count, first) }
-        }
+        let ofTracks = await setup.tracks.outcome
+        problems.add(ofTracks.problems)
+        ofTracks.adjustments.forEach { notify(.session(.adjusted($0))) }
         let session = setup.session
         return TranscodeReport(
             path: request.path,
@@ -425,11 +379,12 @@ actor OutputPipeline {
             statistics: await session.statistics,
             switches: switches,
             problems: problems,
-            adjustments: (setup.lost + ofAudio + session.adjustments + session.encoder.properties.adjustments + reported
+            adjustments: (setup.lost + setup.tracks.tracks.adjustments
+                + ofTracks.adjustments + session.adjustments + session.encoder.properties.adjustments + reported
                 + [byRate, setup.quality?.replacement(session.encoder.identity)].compactMap(\.self)).unique,
             omissions: setup.omissions + summary.omissions,
             verification: verification,
-            audio: setup.tracks.audio,
+            audio: setup.tracks.tracks.audio,
             quality: setup.quality.map { quality in
                 quality.reporting(verification?.score, byteCount: progress.bytesOut, time: encodingTime)
             },
@@ -472,32 +427,14 @@ actor OutputPipeline {
         )
         expectation.keepsLines =
             (setup.video.width, setup.video.height) == (expectation.width, expectation.height)
-        for audio in setup.tracks.audio {
-            var expected = OutputExpectation.Audio(codecName: audio.output.codecName)
-            if let converter = setup.tracks.converted[audio.index] {
-                expected.duration = await converter.duration
-                expected.isAudible = await converter.peak > OutputVerification.audible
-            } else if let seconds = copiedDurations[audio.index], seconds.isFinite {
-                expected.duration = MediaTime(seconds: seconds, preferredTimescale: 1_000_000)
-            }
-            expectation.audio.append(expected)
-        }
-        let result = try await PlainThread.result(name: "vt-verify") {
-            [self, expectation, context, abandonment] () throws(MediaError) in
-            try OutputVerification(
-                path: path,
-                expectation: expectation,
-                logger: context.logger,
-                cancellation: abandonment,
-                progress: { time in state.withLock { $0.verifiedTime = time } }
-            )
-        }
-        guard let first = result.findings.first else { return result }
-        let more = result.findings.count > 1 ? ", and \(result.findings.count - 1) more" : ""
-        throw MediaError(
-            .verificationFailed,
-            "the output is not what was encoded: \(first)\(more)",
-            given: request.path
+        expectation.audio = await setup.tracks.expectations
+        return try await OutputVerification.passed(
+            path,
+            as: request.path,
+            expectation,
+            logger: context.logger,
+            cancellation: abandonment,
+            progress: { [self] time in state.withLock { $0.verifiedTime = time } }
         )
     }
 
@@ -523,7 +460,7 @@ actor OutputPipeline {
 
 extension [Adjustment] {
     /// The adjustments without duplicates, each at its first position.
-    fileprivate var unique: [Adjustment] {
+    var unique: [Adjustment] {
         var seen: Set<Adjustment> = []
         return filter { seen.insert($0).inserted }
     }

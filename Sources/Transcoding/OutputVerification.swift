@@ -93,6 +93,35 @@ public struct OutputVerification: Sendable, Hashable {
     /// The maximum number of findings of a kind.
     private static let mostFindings = 3
 
+    /// Verifies a file on a thread that it may block.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - name: The path of the output, as requested.
+    /// - Throws: `verificationFailed` if there are findings; as
+    ///   ``init(path:expectation:logger:cancellation:progress:)``.
+    static func passed(
+        _ path: String,
+        as name: String,
+        _ expectation: OutputExpectation,
+        logger: Logger?,
+        cancellation: Cancellation,
+        progress: @escaping @Sendable (MediaTime) -> Void
+    ) async throws(MediaError) -> OutputVerification {
+        let result = try await PlainThread.result(name: "vt-verify") { () throws(MediaError) in
+            try OutputVerification(
+                path: path,
+                expectation: expectation,
+                logger: logger,
+                cancellation: cancellation,
+                progress: progress
+            )
+        }
+        guard let first = result.findings.first else { return result }
+        let more = result.findings.count > 1 ? ", and \(result.findings.count - 1) more" : ""
+        throw MediaError(.verificationFailed, "the output is not what was encoded: \(first)\(more)", given: name)
+    }
+
     /// Decodes a file completely and compares it with what was written into it.
     ///
     /// Compares codec and size; the number, order and times of the pictures; each picture, roughly, with the one that was

@@ -138,3 +138,32 @@ private final class MeasuredTrack {
         return Int(clamping: time.converted(to: Int32(clamping: to)).value)
     }
 }
+
+extension TranscodeRequest {
+    /// Returns the loudness of the tracks that an output normalizes, after a pass over the input if it is not known yet;
+    /// `nil` if there are none.
+    ///
+    /// - Parameter note: Gets the time up to which the input was read.
+    func measuredLevels(
+        of contents: MediaReader.Contents,
+        _ cancellation: Cancellation,
+        note: @escaping @Sendable (MediaTime) -> Void
+    ) async throws(MediaError) -> SoundLevels? {
+        if let levels { return levels }
+        // The variants of a presentation share the audio of the first one.
+        let outputs = stream == nil ? outputs : [first]
+        let sounds = Set(outputs.flatMap { SoundLevels.sounds(of: $0.audio, contents.tracks) })
+        if sounds.isEmpty { return nil }
+        return try await PlainThread.result(name: "vt-loudness") { () throws(MediaError) in
+            try SoundLevels(
+                of: sounds,
+                path: input,
+                options: demandedSource,
+                end: source.duration,
+                logger: logger,
+                cancellation: cancellation,
+                note: note
+            )
+        }
+    }
+}

@@ -83,6 +83,8 @@ public struct TranscodeReport: Sendable {
     public var stream: StreamReport?
     /// How the quality was found; `nil` without a ``QualityTarget``.
     public var quality: QualityReport?
+    /// How it was made of chunks; `nil` if it was encoded in one piece.
+    public var chunks: ChunkSummary?
     /// Whether ``Transcoder/stop()`` ended the transcode before the end of the input.
     public var wasStopped: Bool
 

@@ -43,6 +43,9 @@ public struct OutputRequest: Sendable {
     /// What happens if another encoder takes over.
     public var encoderChange = EncoderChange.continues
 
+    /// If this output is a part of a longer one: the configuration of the whole. Then only the video is written.
+    var configurationOfWhole: EncoderConfiguration?
+
     /// Makes the request of an output.
     public init(
         path: String,
@@ -193,7 +196,7 @@ public struct TranscodeRequest: Sendable {
         }
     }
 
-    private var inputIsFile: Bool {
+    var inputIsFile: Bool {
         var status = stat()
         return input != "-" && stat(input, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }

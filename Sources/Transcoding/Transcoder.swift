@@ -347,24 +347,10 @@ public final class Transcoder: Sendable {
         try await chosen.attach(to: reader)
     }
 
-    /// Returns the loudness of the tracks that an output normalizes, after a pass over the input if it is not known yet.
+    /// Returns the loudness of the tracks that an output normalizes.
     private func levels(of contents: MediaReader.Contents) async throws(MediaError) -> SoundLevels? {
-        if let known = request.levels { return known }
-        // The variants of a presentation share the audio of the first one.
-        let outputs = request.stream == nil ? request.outputs : [request.first]
-        let sounds = Set(outputs.flatMap { SoundLevels.sounds(of: $0.audio, contents.tracks) })
-        if sounds.isEmpty { return nil }
-        let levels = try await PlainThread.result(name: "vt-loudness") {
-            [self] () throws(MediaError) in
-            try SoundLevels(
-                of: sounds,
-                path: request.input,
-                options: request.demandedSource,
-                end: request.source.duration,
-                logger: request.logger,
-                cancellation: cancellation,
-                note: { time in measurement.withLock { $0.time = time } }
-            )
+        let levels = try await request.measuredLevels(of: contents, cancellation) { [self] time in
+            measurement.withLock { $0.time = time }
         }
         measurement.withLock { $0.levels = levels }
         return levels

@@ -359,7 +359,9 @@ extension Demuxer {
     /// Seeks to the beginning.
     func rewind() -> Bool {
         rawPictures?.restart()
-        return avformat_seek_file(context, -1, .min, .min, .max, 0) >= 0
+        if avformat_seek_file(context, -1, .min, .min, .max, 0) >= 0 { return true }
+        // Formats of pictures without an index know no time before the first one.
+        return av_seek_frame(context, -1, 0, AVSEEK_FLAG_BACKWARD) >= 0
     }
 }
 

@@ -120,6 +120,16 @@ public final class MediaSource: @unchecked Sendable {
     /// index, read.
     package func readOnly(tracks: Set<Int>) { reader.readOnly(tracks: tracks) }
 
+    /// Reads the pictures of the part without decoding them: the whole file once, from its beginning. Nothing can be read
+    /// after that.
+    ///
+    /// - Throws: `unsupported`, with the reason, if only decoding can tell the pictures; `cancelled`, `outOfMemory`.
+    package func readFrameIndex() throws(MediaError) -> FrameIndex {
+        let mark = LogRoute.enter(log)
+        defer { LogRoute.leave(mark) }
+        return try reader.readFrameIndex()
+    }
+
     /// The name and version of the decoder that is used unless ``decode(with:)`` is called.
     package static var decoderName: String { libraryName }
 

@@ -2,7 +2,7 @@
 
 internal import BitstreamSyntax
 internal import CFFmpeg
-internal import MediaTypes
+package import MediaTypes
 
 /// Makes samples of the packets of one H.264 or HEVC stream: parameter sets are taken out of the data, and stand in the
 /// format descriptions of the samples.
@@ -117,7 +117,7 @@ extension FormatDescription {
 
 extension MediaPacket {
     /// The decode time; invalid if the input does not specify it.
-    fileprivate var decodeTime: MediaTime {
+    package var decodeTime: MediaTime {
         let time = packet.pointee.dts
         guard time != ffmpeg_no_pts else { return .invalid }
         return .rational(time, numerator: Int64(track.timeBase.num), denominator: Int64(track.timeBase.den))

@@ -286,6 +286,69 @@ extension SourceReader {
     }
 }
 
+// MARK: - Without decoding
+
+extension SourceReader {
+    /// Reads the whole part again, and returns its pictures. Nothing can be read after that.
+    ///
+    /// - Throws: `unsupported` if the packets do not tell them: the input can be read only once, is interlaced or damaged,
+    ///   ends early, or times are missing, repaired or not unique.
+    func readFrameIndex() throws(MediaError) -> FrameIndex {
+        guard demuxer.isReadByUs, demuxer.isSeekable, pipeline.stream.pointee.start_time != ffmpeg_no_pts else {
+            throw FrameIndexBuilder.refusal("it cannot be read from a given time on")
+        }
+        if pipeline.isInterlaced, options.deinterlacing != .off {
+            throw FrameIndexBuilder.refusal("it is interlaced")
+        }
+        let announced = packets.hasChangedTimes ? nil : demuxer.announcedEnd(pipeline.stream)
+        let video = pipeline.stream.pointee.index
+        for stream in demuxer.streams where stream.pointee.index != video { stream.pointee.discard = AVDISCARD_ALL }
+        guard demuxer.rewind() else { throw FrameIndexBuilder.refusal("it cannot be read from its beginning again") }
+        packets.restart()
+        (queue, isAtEnd) = ([], true)
+        var (problems, builder) = (SourceProblems(), FrameIndexBuilder())
+        reading: while true {
+            switch try packets.read(&problems) {
+            case .nothing: break
+            case .packet(let packet): if packet.pointee.stream_index == video { try builder.add(packet.pointee) }
+            case .finished: break reading
+            case .abandoned: throw FrameIndexBuilder.refusal(problems.descriptions.first ?? "it cannot be read")
+            }
+        }
+        return try index(builder, problems, announced: announced)
+    }
+
+    private func index(
+        _ builder: FrameIndexBuilder,
+        _ problems: SourceProblems,
+        announced: MediaTime?
+    ) throws(MediaError) -> FrameIndex {
+        var problems = problems
+        let ordered = try builder.sorted()
+        func end(of packet: FrameIndexBuilder.Packet) -> MediaTime {
+            MediaTime(packet.time &+ pipeline.duration(told: packet.duration), in: pipeline.timeBase)
+        }
+        if let last = ordered.last { problems.noteEnd(announced: announced, end: end(of: last)) }
+        let isUnclear = packets.hasChangedTimes || problems.discontinuities > 0 || demuxer.endsInsidePicture
+        if problems.isLossy || isUnclear {
+            throw FrameIndexBuilder.refusal(problems.descriptions.first ?? "its times had to be repaired")
+        }
+        let shown = ordered.filter { pipeline.window.contains($0.time) }
+        guard let last = shown.last else { throw FrameIndexBuilder.refusal("there are none") }
+        return FrameIndex(
+            frames: shown.map { packet in
+                FrameIndex.Frame(
+                    presentationTime: timeline.place(MediaTime(packet.time, in: pipeline.timeBase)),
+                    isEntry: packet.isEntry,
+                    byteCount: packet.byteCount
+                )
+            },
+            end: timeline.place(timeline.end.map { min($0, end(of: last)) } ?? end(of: last)),
+            offset: timeline.offset
+        )
+    }
+}
+
 // MARK: - Times of the output
 
 extension SourceReader {
@@ -323,6 +386,8 @@ extension SourceReader {
 
     /// Registers a file that ends before the end stated in its header, which demuxers treat as a regular end.
     private func noteEarlyEnd() {
+        // Without the video, nothing tells where it ends.
+        if onlyTracks != nil { return }
         if demuxer.endsInsidePicture {
             pipeline.readingProblems.readErrors += 1
             pipeline.readingProblems.describe("the input ends in the middle of a picture (truncated)")

@@ -251,7 +251,8 @@ extension VideoPipeline {
         duration(told: ffmpeg_duration(frame))
     }
 
-    private func duration(told: Int64) -> Int64 {
+    /// Returns the duration of a picture for which a packet or a frame states one in ticks, 0 if it does not.
+    func duration(told: Int64) -> Int64 {
         if told > 0 { return min(told, FrameTimes.largest) }
         guard let rate = rate.rate else { return 0 }
         return MediaTime(value: Int64(rate.denominator), timescale: rate.numerator)

@@ -21,7 +21,7 @@ enum UnfinishedFiles {
 }
 
 /// Folders with everything in them.
-enum FileTree {
+package enum FileTree {
     /// Deletes a folder with its contents, as far as possible. Symbolic links are deleted and not followed.
     static func delete(_ path: String) {
         for name in names(in: path) ?? [] {
@@ -51,7 +51,7 @@ enum FileTree {
     }
 
     /// Returns the names in a folder; `nil` if it cannot be read.
-    static func names(in path: String) -> [String]? {
+    package static func names(in path: String) -> [String]? {
         guard let folder = opendir(path) else { return nil }
         defer { closedir(folder) }
         var names: [String] = []

@@ -17,6 +17,19 @@ public struct EncoderDescription: Sendable {
     /// The result of its device's test encode for the settings of the session.
     public var proof: Proof
 
+    /// Creates a description.
+    package init(
+        identity: EncoderIdentity,
+        isInHelper: Bool,
+        properties: EncoderProperties,
+        reason: String,
+        rejected: [Rejection],
+        proof: Proof
+    ) {
+        (self.identity, self.isInHelper, self.properties) = (identity, isInHelper, properties)
+        (self.reason, self.rejected, self.proof) = (reason, rejected, proof)
+    }
+
     /// The result of a short test encode on a device, before a session used it or in another session.
     public enum Proof: Sendable, Hashable {
         /// No test: the encoder runs on the CPU, or ``DeviceOptions/proof`` is off.

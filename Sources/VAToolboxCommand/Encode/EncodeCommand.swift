@@ -22,6 +22,7 @@ struct EncodeCommand: ParsableCommand, Sendable {
     var input: String
 
     @OptionGroup(title: "Output options") var output: OutputArguments
+    @OptionGroup(title: "Chunk options") var chunks: ChunkArguments
     @OptionGroup(title: "Ladder options") var ladder: LadderArguments
     @OptionGroup(title: "Streaming options") var segments: SegmentArguments
     @OptionGroup(title: "Input options") var source: InputArguments

@@ -23,6 +23,7 @@ extension EncodeOutcome {
             "audio": .array(report.audio.map(\.document)),
             "frames": frames,
             "verification": verification,
+            "chunks": report.chunks?.document ?? .null,
             "duration": JSON(report.output.duration.seconds),
             "wallTime": .number(elapsed),
             "speed": JSON(speed),
@@ -135,6 +136,12 @@ extension EncodeOutcome {
         ]
         members.append(report.problems.members)
         return .object(members)
+    }
+}
+
+extension ChunkSummary {
+    var document: JSON {
+        .object(["count": .integer(count), "reused": .integer(reused), "repeated": .integer(repeated)])
     }
 }
 

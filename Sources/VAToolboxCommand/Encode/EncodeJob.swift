@@ -24,7 +24,8 @@ final class EncodeJob: Sendable {
         base = FileJob(
             commands.map(\.report),
             usesStandardOutput: commands.contains { $0.output.output == ContainerFormat.standardOutput },
-            ending: "finishing the frames that were read"
+            ending: commands[0].chunks.checkpoints == nil
+                ? "finishing the frames that were read" : "keeping the chunks that are finished"
         )
     }
 
@@ -49,10 +50,25 @@ final class EncodeJob: Sendable {
                     arguments: encoder
                 )
             }
-            let transcoder = Transcoder(request, notifyOutput: { narrators[$0].tell($1) })
             narrator.withLock { $0 = narrators[0] }
+            let chunks = try commands[0].chunks.options()
+            if isPrediction {
+                if chunks != nil { throw contradiction("--target-only", "--checkpoints") }
+                let transcoder = Transcoder(request, notifyOutput: { narrators[$0].tell($1) })
+                base.begin { transcoder.stop() }
+                return try await predict(request, transcoder, isSingle: isSingle, clock, start)
+            }
+            let transcoder: any OutputEncoder
+            if let chunks {
+                let chunked = ChunkedTranscoder(request, chunks, notify: { narrators[0].tell($0) })
+                if let part = try commands[0].chunks.onlyChunks?.value(of: "--only-chunks") {
+                    return try await finish(part, request, chunked, clock, start)
+                }
+                transcoder = chunked
+            } else {
+                transcoder = Transcoder(request, notifyOutput: { narrators[$0].tell($1) })
+            }
             base.begin { transcoder.stop() }
-            if isPrediction { return try await predict(request, transcoder, isSingle: isSingle, clock, start) }
             let results = try await base.watching {
                 transcoder.progress
             } during: { () async throws(MediaError) in
@@ -111,6 +127,34 @@ final class EncodeJob: Sendable {
         return base.deliver(JSON.outputs(documents, status, stream: nil), status)
     }
 
+    /// Finishes some of the chunks, without an output.
+    private func finish(
+        _ part: ChunkPart,
+        _ request: TranscodeRequest,
+        _ transcoder: ChunkedTranscoder,
+        _ clock: SuspendingClock,
+        _ start: SuspendingClock.Instant
+    ) async throws(MediaError) -> ExitStatus {
+        base.begin { transcoder.stop() }
+        let summary = try await base.watching {
+            transcoder.progress
+        } during: { () async throws(MediaError) in
+            try await transcoder.run(part)
+        }
+        var page = TextPage(width: console.width)
+        let all = Readable.count(summary.count, "chunk")
+        page.entry("chunks", "part \(part) of \(all), \(summary.reused) of an earlier run")
+        console.summary(page.text)
+        let document = JSON.object([
+            "status": .string(ExitStatus.done.name),
+            "exitStatus": .integer(Int(ExitStatus.done.rawValue)),
+            "input": .object(["path": .string(request.input)]),
+            "chunks": summary.document,
+            "wallTime": .number((clock.now - start).seconds),
+        ])
+        return base.deliver(document, .done)
+    }
+
     /// Reports the failure of one of several outputs.
     private func tell(_ error: MediaError, of path: String, switches: [EncoderSwitch]) -> (JSON, ExitStatus) {
         console.error("\(path): \(error.readable)")
@@ -149,5 +193,20 @@ final class EncodeJob: Sendable {
         var status = stat()
         let code = path == "-" ? fstat(STDIN_FILENO, &status) : stat(path, &status)
         return code == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+}
+
+/// What encodes the outputs of a command.
+private protocol OutputEncoder: Sendable {
+    var progress: TranscodeProgress { get }
+    func stop()
+    func runAll() async throws(MediaError) -> [Result<TranscodeReport, MediaError>]
+}
+
+extension Transcoder: OutputEncoder {}
+
+extension ChunkedTranscoder: OutputEncoder {
+    fileprivate func runAll() async throws(MediaError) -> [Result<TranscodeReport, MediaError>] {
+        [.success(try await run())]
     }
 }

@@ -48,6 +48,7 @@ extension EncodeOutcome {
         for reason in reasons { page.entry("why", reason) }
         for remedy in remedies { page.entry("try", remedy) }
         if let switches { page.entry("switches", switches) }
+        if let chunks = report.chunks { page.entry("chunks", chunks.summary) }
         page.entry("bitrate", bitRates)
         report.quality?.add(to: &page)
         for audio in report.audio { page.entry("audio", audio.summary) }
@@ -135,6 +136,14 @@ extension EncodeOutcome {
         let peak = isConstant ? nil : peakBitRate.map { "peak \(Readable.bitRate(Double($0)))" }
         let delivered = report.deliveredBitRate.map { "\(Readable.bitRate($0)) delivered" }
         return [asked, peak, delivered].compactMap(\.self).joined(separator: ", ")
+    }
+}
+
+extension ChunkSummary {
+    /// One line for people.
+    fileprivate var summary: String {
+        let earlier = reused > 0 ? ", \(reused) of an earlier run" : ""
+        return "\(count)\(earlier)" + (repeated > 0 ? ", \(repeated) encoded again" : "")
     }
 }
 

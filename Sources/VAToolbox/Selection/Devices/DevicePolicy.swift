@@ -22,7 +22,7 @@ extension DevicePolicy {
     package var usableNodes: [String] { DeviceChoice(self) { EncoderSelector.surveyMachine() }.nodes.map(\.path) }
 
     /// Whether the CPU may be used.
-    var allowsSoftware: Bool {
+    package var allowsSoftware: Bool {
         switch self {
         case .preferHardware, .requireSoftware: true
         case .requireHardware: false

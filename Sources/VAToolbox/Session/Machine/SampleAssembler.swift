@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import MediaTypes
+package import MediaTypes
 
 /// Creates samples from coded frames: assigns decode times and marks changes of the format description.
 struct SampleAssembler {
@@ -75,7 +75,7 @@ struct SampleAssembler {
 /// Sample n is decoded when frame n - depth is shown. The first `depth` samples are decoded before the first frame is
 /// shown, one nominal frame duration apart. Because groups leave in presentation order, frame n - depth has always been
 /// delivered before or is in the same group.
-struct DecodeTimes {
+package struct DecodeTimes {
     private let depth: Int
     private let frameDuration: MediaTime
     /// The decode times that are not assigned yet: after the first group, always `depth` of them.
@@ -84,13 +84,13 @@ struct DecodeTimes {
     /// - Parameters:
     ///   - depth: The maximum number of frames that are decoded before a frame and shown after it.
     ///   - frameRate: The nominal frame rate.
-    init(depth: Int, frameRate: Rational) {
+    package init(depth: Int, frameRate: Rational) {
         self.depth = max(depth, 0)
         frameDuration = MediaTime(value: Int64(frameRate.denominator), timescale: frameRate.numerator)
     }
 
     /// Returns the decode times of the next group from its presentation times in presentation order.
-    mutating func assign(presentationTimes: [MediaTime]) -> [MediaTime] {
+    package mutating func assign(presentationTimes: [MediaTime]) -> [MediaTime] {
         guard let first = presentationTimes.first else { return [] }
         let times = (next ?? timesBefore(first)) + presentationTimes
         next = Array(times.dropFirst(presentationTimes.count))
