@@ -111,7 +111,14 @@ package struct EncodingService: Sendable {
             ),
             logger: logger,
             recentLog: recentLog,
-            followUp: FollowUp(store: store, uploads: uploads, keys: keys, changes: changes, logger: logger),
+            followUp: FollowUp(
+                data: data,
+                store: store,
+                uploads: uploads,
+                keys: keys,
+                changes: changes,
+                logger: logger
+            ),
             presets: presets,
             keys: keys,
             links: try LinkSigner(path: data.linkKey),

@@ -170,6 +170,7 @@ extension SubmitCommand {
         apply([.file, .hls], { video.apply(to: &$0.video) }, to: &outputs)
         apply([.file, .hls], { audio.apply(to: &$0.audio) }, to: &outputs)
         apply([.file, .hls], { $0.verifyPSNR = self.outputs.verifyPsnr }, to: &outputs)
+        apply([.file], { $0.parts = self.outputs.parts }, to: &outputs)
         apply([.file], { $0.fragmented = self.outputs.fragmented }, to: &outputs)
         // The rungs of files are files.
         let hasFileLadder = output.contains { $0.contains(Self.heightMark) }
@@ -209,6 +210,7 @@ extension SubmitCommand {
         "outputs/segmentDuration": "--segment-duration",
         "outputs/segmentFormat": "--segment-format", "outputs/dash": "--dash", "outputs/fragmented": "--fragmented",
         "outputs/interval": "--interval", "outputs/width": "--picture-width", "outputs/verifyPSNR": "--verify-psnr",
+        "outputs/parts": "--parts",
         "video/codec": "--codec", "video/bitRate": "--bitrate", "video/peakBitRate": "--peak-bitrate",
         "video/quality": "--crf", "video/target": "--target", "target/score": "--target",
         "video/width": "--size", "video/height": "--size", "video/scaling": "--fit",

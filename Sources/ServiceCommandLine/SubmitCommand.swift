@@ -193,6 +193,14 @@ package struct SubmitOutputOptions: ParsableArguments, Sendable {
     package var verifyPsnr: Double?
 
     @Option(
+        help: ArgumentHelp(
+            "Encode parts of a file at the same time, on all workers that are free: 2 to 64 tasks.",
+            valueName: "count"
+        )
+    )
+    package var parts: Int?
+
+    @Option(
         name: .customLong("use-preset"),
         help: ArgumentHelp("Outputs that are stored in the service, instead of -o.", valueName: "name[@version]")
     )

@@ -33,6 +33,28 @@ import Testing
         #expect(tasks.allSatisfy { JobPlanner.upload(ofPayload: $0.payload) == "u1" })
     }
 
+    @Test func partsAreTasksBeforeTheirOutput() {
+        var parted = output("a.mp4")
+        parted.parts = 3
+        var request = request([parted, output("b.mp4"), output("c.mp4")])
+        request.destination = Destination { $0.path = "/media/out" }
+        let tasks = JobPlanner.tasks(of: request, upload: "u1")
+        let (part, encode) = (JobPlanner.partKind, JobPlanner.encodingKind)
+        // Files without parts share a task.
+        #expect(tasks.map(\.kind) == [encode, part, part, part, encode, JobPlanner.deliveryKind])
+        #expect(tasks.map(\.dependencies) == [[], [], [], [], [1, 2, 3], [0, 1, 2, 3, 4]])
+        #expect(tasks.prefix(5).map { JobPlanner.outputs(ofPayload: $0.payload) } == [[1, 2], [0], [0], [0], [0]])
+        #expect(tasks.prefix(5).allSatisfy { JobPlanner.upload(ofPayload: $0.payload) == "u1" })
+        let parts = tasks.map { JobPlanner.part(ofPayload: $0.payload) }
+        #expect(parts[0] == nil && parts[2] == JobPlanner.Part(number: 2, count: 3) && parts[4] == nil)
+        func arguments(_ chunks: JobPlanner.Chunks?) -> [String] {
+            JobPlanner.arguments(of: request, outputs: [0], input: "/i", folder: "/o", chunks: chunks)
+        }
+        #expect(arguments(nil) == arguments(nil).filter { !$0.hasPrefix("--checkpoints") })
+        #expect(arguments(.init(folder: "/c", part: parts[2])).suffix(2) == ["--checkpoints=/c", "--only-chunks=2/3"])
+        #expect(arguments(.init(folder: "/c")).suffix(1) == ["--checkpoints=/c"])
+    }
+
     @Test func tasksDemandWhatTheyWorkWith() {
         var request = request([output("a.mp4"), output("b.m3u8", .hls), output("d.vtt", .sprite)])
         request.destination = Destination { $0.path = "/media/out" }

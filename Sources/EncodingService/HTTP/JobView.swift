@@ -159,14 +159,21 @@ struct JobView {
         complete: (_ task: Int, _ place: Int, _ count: Int, inout OutputState) -> Void
     ) -> [OutputState] {
         var states: [Int: OutputState] = [:]
+        // Outputs of which a part was begun.
+        var begun: Set<Int> = []
         for (number, task) in record.tasks.enumerated() {
             let indices = JobPlanner.outputs(ofPayload: task.draft.payload)
+            if task.draft.kind == JobPlanner.partKind {
+                if task.state.isRunning || task.state == .succeeded { begun.formUnion(indices) }
+                continue
+            }
             for (place, index) in indices.enumerated() where request.outputs.indices.contains(index) {
                 var output = OutputState()
                 output.index = index
                 output.kind = request.outputs[index].kind
                 output.name = request.outputs[index].name
                 output.state = Self.state(ofTask: task.state)
+                if output.state == .waiting, begun.contains(index) { output.state = .running }
                 complete(number, place, indices.count, &output)
                 states[index] = output
             }

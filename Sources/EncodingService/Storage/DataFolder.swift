@@ -12,6 +12,7 @@ internal import JobStore
 /// | `uploads/ID/` | What a client has sent: `data`, and `info.json` |
 /// | `work/NODE/TOKEN/` | What an attempt at a task writes on a node, until it is published |
 /// | `work/NODE/TOKEN.input/` | The input of an attempt, if the node has fetched it |
+/// | `chunks/JOB/OUTPUT/` | The chunks of an output that is encoded in parts, until the job has succeeded or was cancelled |
 /// | `results/JOB/TASK/` | What a task has published, in one step |
 /// | `transfers/` | What deliveries have begun elsewhere; with several nodes, in a folder for each |
 /// | `logs/JOB.log` | What the programs of a job have said |
@@ -38,7 +39,7 @@ package struct DataFolder: Sendable, Hashable {
         self.path = path
         self.node = node
         self.isShared = isShared
-        for name in ["uploads", "results", "logs", "presets", "watches", "live", "nodes"] {
+        for name in ["uploads", "chunks", "results", "logs", "presets", "watches", "live", "nodes"] {
             try Files.makeFolder("\(path)/\(name)")
         }
         for folder in [workFolder, state, transfers] { try Files.makeFolder(folder) }
@@ -83,6 +84,7 @@ package struct DataFolder: Sendable, Hashable {
         "\(workFolder(of: worker.prefix { $0 != "/" }))/\(token.rawValue)"
     }
     func spool(_ token: AttemptToken) -> String { "\(work(token)).input" }
+    func chunks(_ job: JobID) -> String { "\(path)/chunks/\(job)" }
     func results(_ job: JobID) -> String { "\(path)/results/\(job)" }
     func results(_ task: TaskID) -> String { "\(results(task.job))/\(task.index)" }
     func log(_ job: JobID) -> String { "\(path)/logs/\(job).log" }
@@ -120,12 +122,15 @@ package struct DataFolder: Sendable, Hashable {
 
     /// The jobs of which there are results or a log.
     func jobsWithFiles() throws(FileError) -> Set<JobID> {
-        let names = try Files.names(in: "\(path)/results") + Files.names(in: "\(path)/logs").map { $0.removing(".log") }
+        let names =
+            try Files.names(in: "\(path)/results") + Files.names(in: "\(path)/chunks")
+            + Files.names(in: "\(path)/logs").map { $0.removing(".log") }
         return Set(names.compactMap(JobID.init(rawValue:)))
     }
 
     /// Removes all files of a job that was deleted.
     func removeFiles(of job: JobID) throws(FileError) {
+        try Files.remove(chunks(job))
         try Files.remove(results(job))
         try Files.remove(log(job))
     }

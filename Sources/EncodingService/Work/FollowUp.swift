@@ -6,8 +6,9 @@ internal import Logging
 internal import ServiceAPI
 internal import ServiceLifecycle
 
-/// Does what follows from the events of jobs: keeps the uploads that they need.
+/// Does what follows from the events of jobs: keeps the uploads that they need, and removes chunks that nobody needs.
 actor FollowUp: Service {
+    private let data: DataFolder
     private let store: any JobStore
     private let uploads: UploadStore
     private let keys: KeyStore
@@ -20,12 +21,14 @@ actor FollowUp: Service {
     private var number: Int64 = 0
 
     init(
+        data: DataFolder,
         store: any JobStore,
         uploads: UploadStore,
         keys: KeyStore,
         changes: ChangeSignal,
         logger: Logger
     ) {
+        self.data = data
         self.store = store
         self.uploads = uploads
         self.keys = keys
@@ -77,6 +80,8 @@ actor FollowUp: Service {
         guard case .job(let state) = event.kind else { return }
         if state.isFinal {
             await uploads.release(by: event.job)
+            // One that has failed may be retried, and goes on with them.
+            if state != .failed { try? await FileWork.run { [data] in try Files.remove(data.chunks(event.job)) } }
         } else if state == .waiting, let record = try? await store.job(event.job) {
             // It may have been retried.
             await retain(record)

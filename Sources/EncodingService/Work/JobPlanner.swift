@@ -6,10 +6,13 @@ internal import ServiceAPI
 /// What a job's request means: its tasks, and the commands that do them. Pure values.
 enum JobPlanner {
     /// The outputs that one task makes, by their indexes in the request: all files together, since their input is decoded
-    /// once, and each playlist alone.
+    /// once, and each playlist and each file that is encoded in parts alone.
     static func groups(of request: JobRequest) -> [[Int]] {
-        let files = request.outputs.indices.filter { request.outputs[$0].kind == .file }
-        let others = request.outputs.indices.filter { request.outputs[$0].kind != .file }.map { [$0] }
+        func isAlone(_ index: Int) -> Bool {
+            request.outputs[index].kind != .file || request.outputs[index].parts != nil
+        }
+        let files = request.outputs.indices.filter { !isAlone($0) }
+        let others = request.outputs.indices.filter(isAlone).map { [$0] }
         return (files.isEmpty ? [] : [files]) + others
     }
 
@@ -17,13 +20,31 @@ enum JobPlanner {
     ///
     /// - Parameter upload: The ID of the upload that it reads; the request may name it otherwise.
     static func tasks(of request: JobRequest, upload: String?) -> [TaskDraft] {
-        let encodes = groups(of: request).map { group in
-            TaskDraft(
-                kind: encodingKind,
-                payload: payload(outputs: group, upload: upload),
-                demand: resource(of: request, group).demand,
-                cost: Double(group.count),
-                retries: RetryPolicy(mostFailures: request.attempts)
+        var encodes: [TaskDraft] = []
+        for group in groups(of: request) {
+            let (demand, retries) = (resource(of: request, group).demand, RetryPolicy(mostFailures: request.attempts))
+            let first = encodes.count
+            let count = request.outputs[group[0]].parts ?? 0
+            for number in 0..<count {
+                encodes.append(
+                    TaskDraft(
+                        kind: partKind,
+                        payload: payload(outputs: group, upload: upload, Part(number: number + 1, count: count)),
+                        demand: demand,
+                        cost: 1 / Double(count),
+                        retries: retries
+                    )
+                )
+            }
+            encodes.append(
+                TaskDraft(
+                    kind: encodingKind,
+                    payload: payload(outputs: group, upload: upload),
+                    dependencies: Array(first..<encodes.count),
+                    demand: demand,
+                    cost: count == 0 ? Double(group.count) : 0.1,
+                    retries: retries
+                )
             )
         }
         guard request.destination != nil else { return encodes }
@@ -45,16 +66,32 @@ enum JobPlanner {
     /// What a task of a job works with; `nil` for one that copies results. Of a version that stored no demand, it is what
     /// most do.
     static func resource(of task: TaskDraft) -> Admission.Resource? {
-        Admission.Resource(task.demand) ?? (task.kind == encodingKind ? .devices : nil)
+        Admission.Resource(task.demand) ?? (task.kind == deliveryKind ? nil : .devices)
     }
 
+    /// The kind of the tasks that encode a part of an output, before the one that makes it.
+    static let partKind = "part"
     /// The kind of the tasks that make outputs.
     static let encodingKind = "encode"
     /// The kind of the task that copies the results of the others to the destination.
     static let deliveryKind = "deliver"
 
-    private static func payload(outputs: [Int], upload: String?) -> String {
+    /// One of the parts in which an output is encoded.
+    struct Part: Sendable, Hashable {
+        /// From 1 on.
+        var number: Int
+        var count: Int
+    }
+
+    /// Where the chunks of an output are, and which of them a task finishes; without a part, it joins all.
+    struct Chunks: Sendable, Hashable {
+        var folder: String
+        var part: Part?
+    }
+
+    private static func payload(outputs: [Int], upload: String?, _ part: Part? = nil) -> String {
         var payload: JSONObject = ["outputs": .array(outputs.map { .integer(Int64($0)) })]
+        payload["part"] = part.map { .array([.integer(Int64($0.number)), .integer(Int64($0.count))]) }
         payload["upload"] = upload.map(JSONValue.string)
         return JSONValue.object(payload).text
     }
@@ -62,6 +99,13 @@ enum JobPlanner {
     /// The ID of the upload that a task reads, from its payload.
     static func upload(ofPayload payload: String) -> String? {
         (try? JSONValue(parsing: payload))?["upload"]?.string
+    }
+
+    /// The part that a task encodes, from its payload; `nil` if it makes the output.
+    static func part(ofPayload payload: String) -> Part? {
+        let numbers = (try? JSONValue(parsing: payload))?["part"]?.elements.compactMap(\.integer)
+        guard let numbers, numbers.count == 2 else { return nil }
+        return Part(number: numbers[0], count: numbers[1])
     }
 
     /// The outputs of a task, from its payload.
@@ -78,12 +122,14 @@ enum JobPlanner {
     ///   - outputs: The indexes of its outputs.
     ///   - input: The path of the input, which begins with `/`.
     ///   - folder: The folder of the outputs.
+    ///   - chunks: The chunks of an output that is encoded in parts.
     ///   - devices: Where its outputs may be encoded.
     static func arguments(
         of request: JobRequest,
         outputs: [Int],
         input: String,
         folder: String,
+        chunks: Chunks? = nil,
         devices: Devices = .asRequested
     ) -> [String] {
         if let index = outputs.first, request.outputs[index].kind.isPictures {
@@ -101,6 +147,8 @@ enum JobPlanner {
         if nodes != ["software"] { arguments.append("--spread") }
         if request.requireHardware { arguments.append("--require-hardware") }
         for index in outputs { arguments += outputArguments(request.outputs[index], folder: folder) }
+        arguments.add("--checkpoints", chunks?.folder)
+        arguments.add("--only-chunks", chunks?.part.map { "\($0.number)/\($0.count)" })
         return arguments
     }
 

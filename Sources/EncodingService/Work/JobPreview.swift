@@ -34,7 +34,7 @@ struct JobPreview: Sendable {
         plan.request = request
         var duration = 0.0
         var size = 0.0
-        for (index, group) in JobPlanner.groups(of: request).enumerated() {
+        for group in JobPlanner.groups(of: request) {
             let folder = data.newPreview()
             try await FileWork.run { try Files.makeFolder(folder) }
             defer { Task { try? await FileWork.run { try Files.remove(folder) } } }
@@ -68,9 +68,18 @@ struct JobPreview: Sendable {
                 }
             }
             plan.warnings += documents.flatMap(JobView.warnings)
+            for _ in 0..<(request.outputs[group[0]].parts ?? 0) {
+                plan.tasks.append(
+                    PlannedTask {
+                        $0.index = plan.tasks.count
+                        $0.outputs = group
+                        $0.kind = JobPlanner.partKind
+                    }
+                )
+            }
             plan.tasks.append(
                 PlannedTask {
-                    $0.index = index
+                    $0.index = plan.tasks.count
                     $0.outputs = group
                     $0.kind = isEncode ? "encode" : "thumbnails"
                     $0.command =

@@ -139,6 +139,8 @@ struct TaskRunner: Sendable {
                 logger.notice("the result was there", metadata: ["by": "\(published.token.rawValue)"])
             } else if claim.draft.kind == JobPlanner.deliveryKind {
                 try await deliver(claim, logger)
+            } else if claim.draft.kind == JobPlanner.partKind {
+                try await encodePart(claim, logger)
             } else {
                 try await work(claim, logger)
             }
@@ -159,24 +161,54 @@ struct TaskRunner: Sendable {
         let folder = data.work(token)
         try await FileWork.run { try Files.makeFolder(folder) }
         let log = try JobLog(path: data.log(claim.task.job))
+        let document = try await encode(claim, request, into: folder, log)
+        let files = try await FileWork.run { try ResultFiles.describe(folder) }
+        if let failure = JobPlanner.shortcoming(of: request, outputs: outputs, files: files.map(\.path), document) {
+            throw TaskFailure(failure)
+        }
+        try await check(outputs, of: request, files, document, in: folder)
+        let text = TaskResult(files: files, document: document).text
+        try await FileWork.run { [data] in try Publication.prepare(token, result: text, in: data) }
+        try await complete(claim, result: text, logger) { [data] in
+            try Publication.publish(token, as: claim.task, in: data)
+        }
+        log.add("attempt \(token.rawValue): published \(files.count) files")
+        logger.info("attempt has succeeded", metadata: ["files": "\(files.count)"])
+    }
+
+    /// Runs the command of an attempt to its end.
+    ///
+    /// - Parameter folder: The folder of its outputs.
+    /// - Returns: What it has printed, with the names that clients use in the place of paths of this machine.
+    /// - Throws: `TaskFailure` if the command has failed.
+    func encode(
+        _ claim: Claim,
+        _ request: JobRequest,
+        into folder: String,
+        _ log: JobLog
+    ) async throws -> JSONValue {
+        let token = claim.token
+        let outputs = JobPlanner.outputs(ofPayload: claim.draft.payload)
         let begin = Clock.monotonic
         let input = try await input(of: request, claim, log)
+        let chunks = try await chunks(of: claim, request, outputs)
         let command = WorkerCommand(
             arguments: JobPlanner.arguments(
                 of: request,
                 outputs: outputs,
                 input: input,
                 folder: folder,
+                chunks: chunks,
                 devices: await capacity.devices(after: claim.lastFailure)
             ),
             readable: [input],
-            writable: [folder],
+            writable: [folder] + (chunks == nil ? [] : [data.chunks(claim.task.job)]),
             readsInput: true,
             timeLimit: request.timeLimit.map { max($0 - (Clock.monotonic - begin), 1) }
         )
         log.add("attempt \(token.rawValue): vatoolbox \(command.arguments.map(Self.shellWord).joined(separator: " "))")
-        // What clients see has the names that they have used, and no path of this machine.
-        let texts = [(folder + "/", ""), (input, request.input.source?.publicText ?? "input")]
+        var texts = [(folder + "/", ""), (input, request.input.source?.publicText ?? "input")]
+        if let chunks { texts.append((chunks.folder, "chunks")) }
         let meter = ProgressMeter()
         let ended = try await commands.run(command) { [progress, changes] told in
             if let value = meter.add(told, at: Clock.monotonic, date: Clock.now) {
@@ -193,18 +225,22 @@ struct TaskRunner: Sendable {
         }
         try Task.checkCancellation()
         progress.set(token, of: claim.task, meter.publishing(date: Clock.now))
-        let files = try await FileWork.run { try ResultFiles.describe(folder) }
-        if let failure = JobPlanner.shortcoming(of: request, outputs: outputs, files: files.map(\.path), ended.json) {
-            throw TaskFailure(failure)
-        }
-        try await check(outputs, of: request, files, ended.json ?? .null, in: folder)
-        let text = TaskResult(files: files, document: (ended.json ?? .null).replacing(texts)).text
-        try await FileWork.run { [data] in try Publication.prepare(token, result: text, in: data) }
-        try await complete(claim, result: text, logger) { [data] in
-            try Publication.publish(token, as: claim.task, in: data)
-        }
-        log.add("attempt \(token.rawValue): published \(files.count) files")
-        logger.info("attempt has succeeded", metadata: ["files": "\(files.count)"])
+        return (ended.json ?? .null).replacing(texts)
+    }
+
+    /// What an attempt does with the chunks of an output, whose folder is made; `nil` if it is encoded in one piece.
+    private func chunks(
+        of claim: Claim,
+        _ request: JobRequest,
+        _ outputs: [Int]
+    ) async throws -> JobPlanner.Chunks? {
+        guard let output = outputs.first, request.outputs[output].parts != nil else { return nil }
+        let folder = data.chunks(claim.task.job)
+        try await FileWork.run { try Files.makeFolder(folder) }
+        return JobPlanner.Chunks(
+            folder: "\(folder)/\(output)",
+            part: JobPlanner.part(ofPayload: claim.draft.payload)
+        )
     }
 
     /// The file that an attempt reads, which is fetched if it has to be.

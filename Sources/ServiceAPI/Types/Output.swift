@@ -77,6 +77,9 @@ public struct Output: APIObject {
     public var width: Int?
     /// Luma PSNR in dB that every frame needs; file, hls.
     public var verifyPSNR: Double?
+    /// Number of tasks that encode parts of the video at the same time, on any workers; not with a frame rate or a target;
+    /// file only.
+    public var parts: Int?
 
     /// Makes a value with the defaults. Set the fields that have none.
     public init() {}
@@ -112,6 +115,13 @@ public struct Output: APIObject {
         .optional("interval", \.interval, in: .range(0.04...86_400), "Seconds between pictures; thumbnails, sprite"),
         .optional("width", \.width, in: .even(16...16384), "Width of a picture in pixels; thumbnails, sprite"),
         .optional("verifyPSNR", \.verifyPSNR, in: .range(1...100), "Luma PSNR in dB that every frame needs; file, hls"),
+        .optional(
+            "parts",
+            \.parts,
+            in: .range(2...64),
+            "Number of tasks that encode parts of the video at the same time, on any workers; not with a frame rate or a "
+                + "target; file only"
+        ),
     ]
 
     package static let example: Self? = Self {
@@ -135,6 +145,7 @@ extension Output {
         try checkKeysOfKind()
         try checkLadder()
         try checkCodecs()
+        try checkParts()
     }
 
     /// The lower-case extension of the name.
@@ -206,6 +217,7 @@ extension Output {
             ("video", video != VideoSettings(), video.json, [.file, .hls]),
             ("audio", audio != AudioSettings(), audio.json, [.file, .hls]),
             ("verifyPSNR", verifyPSNR != nil, verifyPSNR?.json, [.file, .hls]),
+            ("parts", parts != nil, parts?.json, [.file]),
             ("fragmented", fragmented, fragmented.json, [.file]),
             ("preview", preview, preview.json, [.file]),
             ("ladder", !ladder.isEmpty, ladder.json, [.hls]),
@@ -279,6 +291,22 @@ extension Output {
             )
             .within("video")
         }
+    }
+
+    /// What needs the whole video at once cannot be encoded in parts.
+    private func checkParts() throws(APIError) {
+        guard parts != nil else { return }
+        let given: [(name: String, value: JSONValue?)] = [
+            ("frameRate", video.frameRate?.json), ("target", video.target?.json),
+        ]
+        guard let first = given.first(where: { $0.value != nil }) else { return }
+        throw VideoSettings.rejection(
+            first.name,
+            "An output that is encoded in parts cannot have this",
+            value: first.value,
+            allowed: "not with parts"
+        )
+        .within("video")
     }
 
     /// Files and segments that hold one codec only.
