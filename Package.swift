@@ -111,7 +111,6 @@ let package = Package(
             name: "HardwareEncoder",
             dependencies: [
                 "BitstreamSyntax", "CLibVA", "GOPPlanning", "HardwareDisplay", "MediaTypes", "VAAPI", logging,
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict
         ),
@@ -295,6 +294,7 @@ let package = Package(
             dependencies: [
                 "AudioCoding", "BitstreamSyntax", "HelperIPC", "MediaIO", "MediaTimeline", "MediaTypes",
                 "PixelConversion", "StreamingPlaylists", "VAToolbox", logging,
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict
         ),

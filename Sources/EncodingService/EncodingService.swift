@@ -54,6 +54,7 @@ package struct EncodingService: Sendable {
             settings: settings,
             launcher: launcher,
             environment: environment,
+            version: version,
             housekeeping: housekeeping,
             logger: logger
         )

@@ -44,6 +44,7 @@ package struct EncodingWorker: Sendable {
             settings: settings,
             launcher: launcher,
             environment: environment,
+            version: version,
             housekeeping: nil,
             logger: logger
         )

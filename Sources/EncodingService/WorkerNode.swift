@@ -29,6 +29,7 @@ struct WorkerNode: Sendable {
     /// - Parameters:
     ///   - launcher: The program, and its arguments, that confines the processes of workers: see `ProcessHost`.
     ///   - environment: The environment of this process, from which workers get a few variables.
+    ///   - version: The version of the programs.
     ///   - housekeeping: `nil` on a node that does not serve the API.
     /// - Throws: `SettingsError` for a program that cannot be used.
     init(
@@ -36,6 +37,7 @@ struct WorkerNode: Sendable {
         settings: ServiceSettings,
         launcher: [String],
         environment: [String: String],
+        version: String,
         housekeeping: Housekeeping?,
         logger: Logger
     ) throws {
@@ -92,6 +94,7 @@ struct WorkerNode: Sendable {
             changes: changes,
             attempts: attempts,
             capacity: capacity,
+            version: version,
             logger: logger
         )
         dispatcher = Dispatcher(

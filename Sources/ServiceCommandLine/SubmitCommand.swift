@@ -194,7 +194,7 @@ package struct SubmitOutputOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "Encode parts of a file at the same time, on all workers that are free: 2 to 64 tasks.",
+            "Split the encode of each output file into this many tasks for all free workers: 2 to 64 (default: one task).",
             valueName: "count"
         )
     )

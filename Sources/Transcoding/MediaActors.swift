@@ -93,7 +93,11 @@ actor MediaReader {
     func readOnly(tracks: Set<Int>) { source?.readOnly(tracks: tracks) }
 
     /// Reads the pictures without decoding them; nothing else can be read after that.
-    func readFrameIndex() throws(MediaError) -> FrameIndex? { try source?.readFrameIndex() }
+    ///
+    /// - Parameter note: Called with the number of bytes of each packet.
+    func readFrameIndex(note: @Sendable (Int) -> Void) throws(MediaError) -> FrameIndex? {
+        try source?.readFrameIndex(note: note)
+    }
 
     func leavePicturesInFile() { source?.leavePicturesInFile() }
 

@@ -17,6 +17,9 @@ public struct TranscodeProgress: Sendable, Hashable {
     /// The number of bytes of the file that were written, in all passes: it advances while a file is completed. 0 for
     /// presentations.
     public var bytesWritten: Int64 = 0
+    /// The number of bytes of the input and of finished chunks that were read, before the first frame, to find what is
+    /// missing; `nil` after that, and without chunks.
+    public var examinedBytes: Int64?
     /// The time up to which the loudness of the input was measured, in the pass before the first frame; `nil` without such
     /// a pass.
     public var measuredTime: MediaTime?

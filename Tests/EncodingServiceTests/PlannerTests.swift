@@ -40,6 +40,9 @@ import Testing
         request.destination = Destination { $0.path = "/media/out" }
         let tasks = JobPlanner.tasks(of: request, upload: "u1")
         let (part, encode) = (JobPlanner.partKind, JobPlanner.encodingKind)
+        let demands = tasks.map { $0.demand.abilities.contains(JobPlanner.chunkAbility) }
+        #expect(demands == [false, true, true, true, true, false])
+        #expect(tasks.prefix(5).allSatisfy { Admission.Resource($0.demand) == .devices })
         // Files without parts share a task.
         #expect(tasks.map(\.kind) == [encode, part, part, part, encode, JobPlanner.deliveryKind])
         #expect(tasks.map(\.dependencies) == [[], [], [], [], [1, 2, 3], [0, 1, 2, 3, 4]])
@@ -51,8 +54,9 @@ import Testing
             JobPlanner.arguments(of: request, outputs: [0], input: "/i", folder: "/o", chunks: chunks)
         }
         #expect(arguments(nil) == arguments(nil).filter { !$0.hasPrefix("--checkpoints") })
-        #expect(arguments(.init(folder: "/c", part: parts[2])).suffix(2) == ["--checkpoints=/c", "--only-chunks=2/3"])
-        #expect(arguments(.init(folder: "/c")).suffix(1) == ["--checkpoints=/c"])
+        let part2 = arguments(.init(folder: "/c", part: parts[2])).suffix(3)
+        #expect(part2 == ["--checkpoints=/c", "--only-chunks=2/3", "--keep-chunks"])
+        #expect(arguments(.init(folder: "/c")).suffix(2) == ["--checkpoints=/c", "--keep-chunks"])
     }
 
     @Test func tasksDemandWhatTheyWorkWith() {

@@ -88,9 +88,9 @@ import Testing
     @Test func refusesWhatOnlyDecodingTells() throws {
         try expectRefusal(folder.ffmpeg(Self.interlaced), "interlaced")
         try folder.ffmpeg("-i whole.mkv -c copy whole.ts")
-        try expectRefusal(folder.pipe("whole.ts"), "cannot be read from a given time on")
+        try expectRefusal(folder.pipe("whole.ts"), "not seekable, or has no times")
         try folder.ffmpeg("-i whole.mkv -an -c:v copy raw.h264")
-        try expectRefusal(folder.file("raw.h264"), "cannot be read from a given time on")
+        try expectRefusal(folder.file("raw.h264"), "not seekable, or has no times")
         let bytes = try folder.contents("whole.mkv")
         try expectRefusal(folder.write("cut.mkv", bytes.prefix(bytes.count / 2)), "its header states")
     }

@@ -202,7 +202,7 @@ class ClusterTests(unittest.TestCase):
         job = service.submit(service.upload(clip("long.mp4", seconds=240, rate=10, size="160x90"))["id"], self.parted(quality=30))
 
         def chunks():
-            return list(pathlib.Path(service.data).glob(f"chunks/{job}/0/[0-9]*.txt"))
+            return list(pathlib.Path(service.data).glob(f"chunks/{job}/0-*/[0-9]*.txt"))
 
         until(lambda: len(chunks()) >= 2, "there are chunks")
         lost = node(service.job(job)["attempts"][0])

@@ -15,7 +15,7 @@ import Testing
             frames: (0..<count).map { number in
                 FrameIndex.Frame(
                     presentationTime: MediaTime(value: Int64(number), timescale: 25),
-                    isEntry: entries.contains(number),
+                    isKeyFrame: entries.contains(number),
                     byteCount: 100
                 )
             },
@@ -63,7 +63,7 @@ import Testing
                 frames.append(
                     FrameIndex.Frame(
                         presentationTime: MediaTime(value: time, timescale: 1000),
-                        isEntry: Bool.random(using: &random),
+                        isKeyFrame: Bool.random(using: &random),
                         byteCount: 1
                     )
                 )
@@ -104,6 +104,7 @@ import Testing
 
 @Suite struct ChunkRecordTests {
     private let record = ChunkRecord(
+        key: "89ab",
         file: "00007-1f.mp4",
         encoder: ChunkRecord.Encoder(
             identity: EncoderIdentity(name: "vaapi-h264", codec: .h264, device: "/dev/dri/renderD128"),
@@ -162,12 +163,13 @@ import Testing
         software.encoder.identity = EncoderIdentity(name: "x264", codec: .h264)
         var otherGPU = record
         otherGPU.encoder.identity.device = "/dev/dri/renderD129"
-        #expect(ChunkUnity.strangers([record, otherGPU, record]) == [])
-        #expect(ChunkUnity.strangers([record, software, record]) == [1])
-        #expect(ChunkUnity.strangers([software, record]) == [1])
+        #expect(ChunkUnity.outliers([record, otherGPU, record]) == [])
+        #expect(ChunkUnity.outliers([record, software, record]) == [1])
+        #expect(ChunkUnity.outliers([software, record]) == [1])
         var otherSets = record
         otherSets.parameterSets = "89ab"
-        #expect(ChunkUnity.strangers([otherSets, record, record]) == [0])
-        #expect(ChunkUnity.strangers([]) == [])
+        #expect(ChunkUnity.outliers([otherSets, record, record]) == [0])
+        #expect(ChunkUnity.outliers([]) == [])
+        #expect(ChunkUnity.differing(from: 1, [record, software, record]) == [0, 2])
     }
 }

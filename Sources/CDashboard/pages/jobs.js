@@ -6,8 +6,8 @@ import {lastComponent} from "./format.js";
 export const STATES = ["waiting", "running", "succeeded", "failed", "cancelled"];
 export const STATE_NAMES = {waiting: "Waiting", running: "Running", succeeded: "Succeeded", failed: "Failed",
   cancelled: "Cancelled"};
-export const PHASES = {fetching: "Fetching the input", measuring: "Measuring the loudness", encoding: "Encoding",
-  verifying: "Verifying", publishing: "Publishing"};
+export const PHASES = {fetching: "Fetching the input", examining: "Examining the input",
+  measuring: "Measuring the loudness", encoding: "Encoding", verifying: "Verifying", publishing: "Publishing"};
 export const WAITING = {"queue-paused": "Queue paused", "queue-closed": "Queue closed", "queue-full": "Queue full",
   draining: "Node draining", "no-worker": "No worker", demand: "No free worker", "retry-pause": "Pause before a retry",
   behind: "In line", "disk-full": "Disk full",

@@ -132,7 +132,7 @@ struct Admission: Sendable, Hashable {
         var areDevicesBusy = false
 
         /// The same for the job store.
-        var abilities: Demand { Demand(abilities: Set(resources.map(\.rawValue))) }
+        var abilities: Demand { Demand(abilities: Set(resources.map(\.rawValue)).union([JobPlanner.chunkAbility])) }
     }
 
     /// What may begin now.

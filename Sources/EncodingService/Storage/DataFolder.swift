@@ -12,7 +12,7 @@ internal import JobStore
 /// | `uploads/ID/` | What a client has sent: `data`, and `info.json` |
 /// | `work/NODE/TOKEN/` | What an attempt at a task writes on a node, until it is published |
 /// | `work/NODE/TOKEN.input/` | The input of an attempt, if the node has fetched it |
-/// | `chunks/JOB/OUTPUT/` | The chunks of an output that is encoded in parts, until the job has succeeded or was cancelled |
+/// | `chunks/JOB/OUTPUT-VERSION/` | The chunks of an output that is encoded in parts, until the job has succeeded or was cancelled |
 /// | `results/JOB/TASK/` | What a task has published, in one step |
 /// | `transfers/` | What deliveries have begun elsewhere; with several nodes, in a folder for each |
 /// | `logs/JOB.log` | What the programs of a job have said |
@@ -126,6 +126,11 @@ package struct DataFolder: Sendable, Hashable {
             try Files.names(in: "\(path)/results") + Files.names(in: "\(path)/chunks")
             + Files.names(in: "\(path)/logs").map { $0.removing(".log") }
         return Set(names.compactMap(JobID.init(rawValue:)))
+    }
+
+    /// The jobs of which there are chunks.
+    func jobsWithChunks() throws(FileError) -> [JobID] {
+        try Files.names(in: "\(path)/chunks").compactMap(JobID.init(rawValue:))
     }
 
     /// Removes all files of a job that was deleted.

@@ -38,6 +38,7 @@ actor FollowUp: Service {
 
     /// Finds out what the jobs need that have not ended. Events count from here on.
     func begin() async throws(StoreError) {
+        await removeUnneededChunks()
         number = try await store.lastEventNumber()
         var position: Int64?
         repeat {
@@ -81,10 +82,29 @@ actor FollowUp: Service {
         if state.isFinal {
             await uploads.release(by: event.job)
             // One that has failed may be retried, and goes on with them.
-            if state != .failed { try? await FileWork.run { [data] in try Files.remove(data.chunks(event.job)) } }
+            if state != .failed { await removeChunks(of: event.job) }
         } else if state == .waiting, let record = try? await store.job(event.job) {
             // It may have been retried.
             await retain(record)
+        }
+    }
+
+    /// Removes the chunks of jobs that have ended while this service was away.
+    private func removeUnneededChunks() async {
+        let jobs = try? await FileWork.run { [data] in try data.jobsWithChunks() }
+        for id in jobs ?? [] {
+            guard let state = try? await store.job(id).job.state, state == .succeeded || state == .cancelled else {
+                continue
+            }
+            await removeChunks(of: id)
+        }
+    }
+
+    private func removeChunks(of id: JobID) async {
+        do {
+            try await FileWork.run { [data] in try Files.remove(data.chunks(id)) }
+        } catch {
+            logger.error("chunks of a job cannot be removed", metadata: ["job": "\(id)", "error": "\(error)"])
         }
     }
 

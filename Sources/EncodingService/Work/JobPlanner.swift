@@ -22,9 +22,10 @@ enum JobPlanner {
     static func tasks(of request: JobRequest, upload: String?) -> [TaskDraft] {
         var encodes: [TaskDraft] = []
         for group in groups(of: request) {
-            let (demand, retries) = (resource(of: request, group).demand, RetryPolicy(mostFailures: request.attempts))
-            let first = encodes.count
-            let count = request.outputs[group[0]].parts ?? 0
+            let retries = RetryPolicy(mostFailures: request.attempts)
+            let (first, count) = (encodes.count, request.outputs[group[0]].parts ?? 0)
+            var demand = resource(of: request, group).demand
+            if count > 0 { demand.abilities.insert(chunkAbility) }
             for number in 0..<count {
                 encodes.append(
                     TaskDraft(
@@ -69,6 +70,8 @@ enum JobPlanner {
         Admission.Resource(task.demand) ?? (task.kind == deliveryKind ? nil : .devices)
     }
 
+    /// What a worker offers that knows chunks: one of an earlier version would encode the whole for each part.
+    static let chunkAbility = "chunks"
     /// The kind of the tasks that encode a part of an output, before the one that makes it.
     static let partKind = "part"
     /// The kind of the tasks that make outputs.
@@ -149,6 +152,8 @@ enum JobPlanner {
         for index in outputs { arguments += outputArguments(request.outputs[index], folder: folder) }
         arguments.add("--checkpoints", chunks?.folder)
         arguments.add("--only-chunks", chunks?.part.map { "\($0.number)/\($0.count)" })
+        // If the result cannot be published, the next attempt finds them.
+        if chunks != nil { arguments.append("--keep-chunks") }
         return arguments
     }
 

@@ -69,6 +69,8 @@ struct TaskRunner: Sendable {
     let changes: ChangeSignal
     let attempts: AttemptCounter
     let capacity: CapacityMonitor
+    /// The version of the programs.
+    let version: String
     let logger: Logger
 
     /// What the node is to know of the end of an attempt.
@@ -238,7 +240,8 @@ struct TaskRunner: Sendable {
         let folder = data.chunks(claim.task.job)
         try await FileWork.run { try Files.makeFolder(folder) }
         return JobPlanner.Chunks(
-            folder: "\(folder)/\(output)",
+            // Another version encodes them anew.
+            folder: "\(folder)/\(output)-\(version)",
             part: JobPlanner.part(ofPayload: claim.draft.payload)
         )
     }

@@ -3,25 +3,28 @@
 internal import CFFmpeg
 package import MediaTypes
 
-/// The pictures of an input's video in the order in which they are shown, as the packets of the container state them.
+/// The pictures of an input's video in presentation order, as the packets state them.
 ///
-/// It is made without decoding, so it takes each packet that is shown for one picture. Who relies on it compares it with
-/// the pictures that are decoded.
+/// It is made without decoding, and counts each packet that no edit list hides as one picture: compare it with the
+/// pictures that are decoded.
 package struct FrameIndex: Sendable, Hashable {
     /// A picture.
     package struct Frame: Sendable, Hashable {
         /// The presentation time on the timeline of the output, as ``MediaSource/next()`` returns it.
         package var presentationTime: MediaTime
-        /// Whether the container lists it as a key frame, so that decoding can begin there.
-        package var isEntry: Bool
+        /// Whether the container lists it as a key frame.
+        package var isKeyFrame: Bool
         /// The size of its packet in bytes.
         package var byteCount: Int
+        /// A digest of its packet, to tell inputs apart; not for protection against forgery.
+        package var digest: UInt64
 
         /// Makes a picture.
-        package init(presentationTime: MediaTime, isEntry: Bool, byteCount: Int) {
+        package init(presentationTime: MediaTime, isKeyFrame: Bool, byteCount: Int, digest: UInt64 = 0) {
             self.presentationTime = presentationTime
-            self.isEntry = isEntry
+            self.isKeyFrame = isKeyFrame
             self.byteCount = byteCount
+            self.digest = digest
         }
     }
 
@@ -29,8 +32,8 @@ package struct FrameIndex: Sendable, Hashable {
     package var frames: [Frame]
     /// The end of the last picture, on the timeline of the output.
     package var end: MediaTime
-    /// The distance from the earliest start of a stream to time zero of the output: what has to be added to a time to make it
-    /// a ``MediaSource/Options/start``.
+    /// What to add to a time of this index to get a value for ``MediaSource/Options/start``: the distance from the earliest
+    /// start of a stream to time zero of the output.
     package var offset: MediaTime
 
     /// Makes an index of pictures with ascending times.
@@ -47,8 +50,9 @@ struct FrameIndexBuilder {
     struct Packet {
         var time: Int64
         var duration: Int64
-        var isEntry: Bool
+        var isKeyFrame: Bool
         var byteCount: Int
+        var digest: UInt64
     }
 
     private(set) var packets: [Packet] = []
@@ -59,15 +63,26 @@ struct FrameIndexBuilder {
     mutating func add(_ packet: AVPacket) throws(MediaError) {
         // An edit list hides it; it is only decoded.
         if packet.flags & AV_PKT_FLAG_DISCARD != 0 { return }
-        guard packet.pts != ffmpeg_no_pts else { throw Self.refusal("it does not state when its pictures are shown") }
+        guard packet.pts != ffmpeg_no_pts else { throw Self.refusal("a packet has no presentation time") }
         packets.append(
             Packet(
                 time: packet.pts,
                 duration: packet.duration,
-                isEntry: packet.flags & AV_PKT_FLAG_KEY != 0,
-                byteCount: Int(packet.size)
+                isKeyFrame: packet.flags & AV_PKT_FLAG_KEY != 0,
+                byteCount: Int(packet.size),
+                digest: Self.digest(UnsafeRawBufferPointer(start: packet.data, count: Int(packet.size)))
             )
         )
+    }
+
+    /// FNV-1a of 64 bits, by words.
+    static func digest(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+        func add(_ word: UInt64) { digest = (digest ^ word) &* 0x0000_0100_0000_01B3 ^ digest >> 32 }
+        let words = bytes.count / 8
+        for word in 0..<words { add(bytes.loadUnaligned(fromByteOffset: word * 8, as: UInt64.self)) }
+        for byte in bytes[(words * 8)...] { add(UInt64(byte)) }
+        return digest
     }
 
     /// Returns the packets in the order of their times.
@@ -76,12 +91,12 @@ struct FrameIndexBuilder {
     func sorted() throws(MediaError) -> [Packet] {
         let sorted = packets.sorted { $0.time < $1.time }
         if zip(sorted, sorted.dropFirst()).contains(where: { $0.time == $1.time }) {
-            throw Self.refusal("two of its pictures have the same time")
+            throw Self.refusal("two packets have the same presentation time")
         }
         return sorted
     }
 
     static func refusal(_ reason: String) -> MediaError {
-        MediaError(.unsupported, "the pictures of the input cannot be told without decoding it: \(reason)")
+        MediaError(.unsupported, "the packets do not state the times of all pictures: \(reason)")
     }
 }

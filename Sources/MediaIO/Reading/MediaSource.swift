@@ -123,11 +123,12 @@ public final class MediaSource: @unchecked Sendable {
     /// Reads the pictures of the part without decoding them: the whole file once, from its beginning. Nothing can be read
     /// after that.
     ///
+    /// - Parameter note: Called with the number of bytes of each packet.
     /// - Throws: `unsupported`, with the reason, if only decoding can tell the pictures; `cancelled`, `outOfMemory`.
-    package func readFrameIndex() throws(MediaError) -> FrameIndex {
+    package func readFrameIndex(note: (Int) -> Void = { _ in }) throws(MediaError) -> FrameIndex {
         let mark = LogRoute.enter(log)
         defer { LogRoute.leave(mark) }
-        return try reader.readFrameIndex()
+        return try reader.readFrameIndex(note: note)
     }
 
     /// The name and version of the decoder that is used unless ``decode(with:)`` is called.

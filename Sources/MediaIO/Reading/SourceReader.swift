@@ -215,7 +215,9 @@ extension SourceReader {
         for stream in demuxer.streams where !tracks.contains(Int(stream.pointee.index)) {
             stream.pointee.discard = AVDISCARD_ALL
         }
-        unfinished.formIntersection(tracks)
+        // Of what is read alone, nothing ends with the video.
+        let others = options.duration == nil ? [] : tracks.filter { self.tracks[$0]?.kind != .audio }
+        unfinished = unfinished.intersection(tracks).union(others)
         queue.removeAll { item in
             if case .packet(_, let track) = item { !tracks.contains(track.index) } else { true }
         }
@@ -291,28 +293,33 @@ extension SourceReader {
 extension SourceReader {
     /// Reads the whole part again, and returns its pictures. Nothing can be read after that.
     ///
+    /// - Parameter note: Called with the number of bytes of each packet.
     /// - Throws: `unsupported` if the packets do not tell them: the input can be read only once, is interlaced or damaged,
     ///   ends early, or times are missing, repaired or not unique.
-    func readFrameIndex() throws(MediaError) -> FrameIndex {
+    func readFrameIndex(note: (Int) -> Void) throws(MediaError) -> FrameIndex {
         guard demuxer.isReadByUs, demuxer.isSeekable, pipeline.stream.pointee.start_time != ffmpeg_no_pts else {
-            throw FrameIndexBuilder.refusal("it cannot be read from a given time on")
+            throw FrameIndexBuilder.refusal("the input is not seekable, or has no times")
         }
         if pipeline.isInterlaced, options.deinterlacing != .off {
-            throw FrameIndexBuilder.refusal("it is interlaced")
+            throw FrameIndexBuilder.refusal("the video is interlaced and is deinterlaced")
         }
         let announced = packets.hasChangedTimes ? nil : demuxer.announcedEnd(pipeline.stream)
         let video = pipeline.stream.pointee.index
         for stream in demuxer.streams where stream.pointee.index != video { stream.pointee.discard = AVDISCARD_ALL }
-        guard demuxer.rewind() else { throw FrameIndexBuilder.refusal("it cannot be read from its beginning again") }
+        guard demuxer.rewind() else {
+            throw FrameIndexBuilder.refusal("the input cannot be read from its beginning again")
+        }
         packets.restart()
         (queue, isAtEnd) = ([], true)
         var (problems, builder) = (SourceProblems(), FrameIndexBuilder())
         reading: while true {
             switch try packets.read(&problems) {
             case .nothing: break
-            case .packet(let packet): if packet.pointee.stream_index == video { try builder.add(packet.pointee) }
+            case .packet(let packet):
+                note(Int(packet.pointee.size))
+                if packet.pointee.stream_index == video { try builder.add(packet.pointee) }
             case .finished: break reading
-            case .abandoned: throw FrameIndexBuilder.refusal(problems.descriptions.first ?? "it cannot be read")
+            case .abandoned: throw FrameIndexBuilder.refusal(problems.descriptions.first ?? "the input cannot be read")
             }
         }
         return try index(builder, problems, announced: announced)
@@ -331,16 +338,17 @@ extension SourceReader {
         if let last = ordered.last { problems.noteEnd(announced: announced, end: end(of: last)) }
         let isUnclear = packets.hasChangedTimes || problems.discontinuities > 0 || demuxer.endsInsidePicture
         if problems.isLossy || isUnclear {
-            throw FrameIndexBuilder.refusal(problems.descriptions.first ?? "its times had to be repaired")
+            throw FrameIndexBuilder.refusal(problems.descriptions.first ?? "times had to be repaired")
         }
         let shown = ordered.filter { pipeline.window.contains($0.time) }
-        guard let last = shown.last else { throw FrameIndexBuilder.refusal("there are none") }
+        guard let last = shown.last else { throw FrameIndexBuilder.refusal("no picture is in the selected range") }
         return FrameIndex(
             frames: shown.map { packet in
                 FrameIndex.Frame(
                     presentationTime: timeline.place(MediaTime(packet.time, in: pipeline.timeBase)),
-                    isEntry: packet.isEntry,
-                    byteCount: packet.byteCount
+                    isKeyFrame: packet.isKeyFrame,
+                    byteCount: packet.byteCount,
+                    digest: packet.digest
                 )
             },
             end: timeline.place(timeline.end.map { min($0, end(of: last)) } ?? end(of: last)),

@@ -3,7 +3,7 @@
 /// What a running job does.
 public enum Phase: String, APIEnum {
     /// A phase.
-    case fetching, measuring, searching, encoding, verifying, publishing
+    case fetching, examining, measuring, searching, encoding, verifying, publishing
 }
 
 /// How far a job is.

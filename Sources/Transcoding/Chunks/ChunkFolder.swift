@@ -4,6 +4,7 @@ import Crypto
 import Glibc
 import MediaIO
 import MediaTypes
+import Synchronization
 
 /// The folder in which finished chunks wait for the others.
 ///
@@ -14,8 +15,10 @@ import MediaTypes
 final class ChunkFolder: Sendable {
     /// The path of the folder.
     let path: String
-    /// The descriptor of the file that is locked as long as the folder is used alone.
-    private let lock: Int32
+    /// What its chunks depend on.
+    let key: String
+    /// The descriptor of the file that is locked as long as the folder is used; -1 after ``delete()``.
+    private let lock: Mutex<Int32>
 
     private static let (lockName, keyName) = ("vatoolbox.lock", "vatoolbox.key")
 
@@ -24,11 +27,11 @@ final class ChunkFolder: Sendable {
     /// - Parameters:
     ///   - path: The folder; its parent must exist.
     ///   - key: What its chunks depend on. A folder that was created with another one is refused.
-    ///   - isShared: Whether other processes use it at the same time.
+    ///   - isShared: Whether other processes use it at the same time. Then nothing of theirs is deleted.
     /// - Throws: `invalidArgument` if it belongs to another encode or has other files; `busy` if another process uses it;
     ///   `inputOutput`.
     init(path: String, key: String, isShared: Bool) throws(MediaError) {
-        self.path = path
+        (self.path, self.key) = (path, key)
         if mkdir(path, 0o777) != 0 {
             let error = errno
             guard error == EEXIST else { throw Self.error("the folder of the chunks cannot be created", path, error) }
@@ -44,25 +47,38 @@ final class ChunkFolder: Sendable {
                 allowed: "an empty folder, one that does not exist, or one of an earlier run"
             )
         }
-        lock = open("\(path)/\(Self.lockName)", O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
-        guard lock >= 0 else { throw Self.error("the folder of the chunks cannot be used", path, errno) }
-        guard isShared || flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+        let descriptor = open("\(path)/\(Self.lockName)", O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+        lock = Mutex(descriptor)
+        guard descriptor >= 0 else { throw Self.error("the folder of the chunks cannot be used", path, errno) }
+        guard flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 else {
             let error = errno
             if error == EWOULDBLOCK {
-                throw MediaError(.busy, "another process encodes into the folder of the chunks", given: path)
+                throw MediaError(
+                    .busy,
+                    "another process uses the folder of the chunks",
+                    given: path,
+                    allowed: "one process at a time, or --only-chunks for each"
+                )
             }
             throw Self.error("the folder of the chunks cannot be locked", path, error)
         }
-        try claim(key)
+        try claim()
         if !isShared { deleteLeftovers() }
     }
 
-    deinit { close(lock) }
+    deinit { unlock() }
+
+    private func unlock() {
+        lock.withLock { descriptor in
+            if descriptor >= 0 { close(descriptor) }
+            descriptor = -1
+        }
+    }
 
     /// Checks the key, or writes it into a new folder.
-    private func claim(_ key: String) throws(MediaError) {
+    private func claim() throws(MediaError) {
         let keyPath = "\(path)/\(Self.keyName)"
-        guard let known = Self.contents(of: keyPath) else {
+        guard let known = try Self.contents(of: keyPath) else {
             return try WholeFile.write(Array("\(key)\n".utf8), to: keyPath)
         }
         guard known != Array("\(key)\n".utf8) else { return }
@@ -70,7 +86,8 @@ final class ChunkFolder: Sendable {
             .invalidArgument,
             "the folder has the chunks of another encode",
             given: path,
-            allowed: "the same input, settings and version of this program, or another folder"
+            allowed: "the same input, input and video options, chunk duration and version of this program, or another "
+                + "folder"
         )
     }
 
@@ -78,11 +95,14 @@ final class ChunkFolder: Sendable {
     private func deleteLeftovers() {
         let names = FileTree.names(in: path) ?? []
         let records = names.filter { $0.hasSuffix(".txt") }.compactMap { name in
-            Self.contents(of: "\(path)/\(name)").flatMap { ChunkRecord(text: String(decoding: $0, as: UTF8.self)) }
+            (try? Self.contents(of: "\(path)/\(name)")).flatMap { bytes in
+                ChunkRecord(text: String(decoding: bytes, as: UTF8.self))
+            }
         }
         let known = Set(records.map(\.file))
-        for name in names where name.hasPrefix(".") || name.hasSuffix(".mp4") && !known.contains(name) {
-            unlink("\(path)/\(name)")
+        for name in names where !Self.isOfNFS(name) {
+            let isLeftover = name.hasPrefix(".") || name.hasSuffix(".mp4") && !known.contains(name)
+            if isLeftover { unlink("\(path)/\(name)") }
         }
     }
 
@@ -98,11 +118,20 @@ final class ChunkFolder: Sendable {
 
     /// Returns the record of a chunk that is complete and undamaged; `nil` if there is none.
     ///
-    /// - Parameter pictureCount: The number of pictures that it must have.
-    func record(_ number: Int, pictureCount: Int) -> ChunkRecord? {
-        guard let bytes = Self.contents(of: recordPath(number)),
-            let record = ChunkRecord(text: String(decoding: bytes, as: UTF8.self)),
-            record.samples.count == pictureCount, record.digest == (try? digest(record.file))
+    /// - Parameters:
+    ///   - pictureCount: The number of pictures that it must have.
+    ///   - encoders: Whether an encoder may be used.
+    ///   - note: Called with the number of bytes that were read; returns whether to go on.
+    func record(
+        _ number: Int,
+        pictureCount: Int,
+        encoders: (EncoderIdentity) -> Bool,
+        note: (Int) -> Bool
+    ) -> ChunkRecord? {
+        guard let bytes = try? Self.contents(of: recordPath(number)),
+            let record = ChunkRecord(text: String(decoding: bytes, as: UTF8.self)), record.key == key,
+            record.samples.count == pictureCount, encoders(record.encoder.identity),
+            record.digest == (try? digest(record.file, note: note))
         else { return nil }
         return record
     }
@@ -114,8 +143,9 @@ final class ChunkFolder: Sendable {
 
     /// Returns the digest of a file.
     ///
-    /// - Throws: `inputOutput` if it cannot be read.
-    func digest(_ file: String) throws(MediaError) -> String {
+    /// - Parameter note: Called with the number of bytes that were read; returns whether to go on.
+    /// - Throws: `inputOutput` if it cannot be read; `cancelled`.
+    func digest(_ file: String, note: (Int) -> Bool) throws(MediaError) -> String {
         let descriptor = open(path(file), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.error("a chunk cannot be read", path(file), errno) }
         defer { close(descriptor) }
@@ -128,15 +158,20 @@ final class ChunkFolder: Sendable {
                 if errno == EINTR { continue }
                 throw Self.error("a chunk cannot be read", path(file), errno)
             }
+            guard note(count) else { throw MediaError(.cancelled, "the call was cancelled") }
             buffer.withUnsafeBytes { hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         }
     }
 
-    /// Deletes the chunks, and the folder if it is empty then.
+    /// Deletes the chunks, and the folder if it is empty then. Nothing may use it after that.
     func delete() {
         // A process that was taken for dead may still create a file.
         for _ in 0..<10 {
-            for name in FileTree.names(in: path) ?? [] where Self.isOwn(name) { unlink("\(path)/\(name)") }
+            let names = (FileTree.names(in: path) ?? []).filter { Self.isOwn($0) && !Self.isOfNFS($0) }
+            // Without its key, a chunk belongs to nothing. NFS keeps files that are open when they are deleted.
+            for name in names where name != Self.keyName && name != Self.lockName { unlink("\(path)/\(name)") }
+            unlock()
+            for name in [Self.keyName, Self.lockName] { unlink("\(path)/\(name)") }
             if rmdir(path) == 0 || errno != ENOTEMPTY { return }
         }
     }
@@ -148,7 +183,7 @@ final class ChunkFolder: Sendable {
 
     /// Whether a name is one of this class, or of a file that is being written.
     private static func isOwn(_ name: String) -> Bool {
-        if name == lockName || name == keyName { return true }
+        if name == lockName || name == keyName || isOfNFS(name) { return true }
         let visible = UnfinishedName.finalName(of: name) ?? name
         if visible == keyName { return true }
         let number = visible.prefix { $0.isASCII && $0.isNumber }
@@ -156,16 +191,27 @@ final class ChunkFolder: Sendable {
         return number.count >= 5 && (rest == ".txt" || rest.hasPrefix("-") && rest.hasSuffix(".mp4"))
     }
 
-    private static func contents(of path: String) -> [UInt8]? {
+    /// Whether NFS has given a file this name that was deleted while it was open.
+    private static func isOfNFS(_ name: String) -> Bool { name.hasPrefix(".nfs") }
+
+    /// Returns the contents of a small file; `nil` if there is none.
+    private static func contents(of path: String) throws(MediaError) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw error("a file of the chunks cannot be read", path, errno)
+        }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
             if count == 0 { return bytes }
-            if count > 0 { bytes += buffer[..<count] } else if errno != EINTR { return nil }
+            if count > 0 {
+                bytes += buffer[..<count]
+            } else if errno != EINTR {
+                throw error("a file of the chunks cannot be read", path, errno)
+            }
         }
     }
 

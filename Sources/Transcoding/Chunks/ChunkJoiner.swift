@@ -18,10 +18,10 @@ struct ChunkJoiner: Sendable {
     let cancellation: Cancellation
     /// Ends writing.
     let abandonment: Cancellation
-    /// Called with the number of samples that were written, and the bytes of the file.
-    let noteProgress: @Sendable (_ samples: Int, _ bytes: Int64) -> Void
-    /// Called with the time up to which the loudness was measured.
-    let noteMeasured: @Sendable (MediaTime) -> Void
+    /// What writes the output.
+    let writer: MediaWriter
+    /// Called with the time up to which the loudness was measured, and with `nil` at the end.
+    let noteMeasured: @Sendable (MediaTime?) -> Void
     /// Called with the time up to which the output was verified.
     let noteVerified: @Sendable (MediaTime) -> Void
 
@@ -41,9 +41,9 @@ struct ChunkJoiner: Sendable {
     ///
     /// - Throws: The errors of input, output and chunks; `verificationFailed`; `cancelled`. Then there is no output.
     func run() async throws(MediaError) -> Outcome {
-        let (reader, writer) = (MediaReader(), MediaWriter())
+        let reader = MediaReader()
         do throws(MediaError) {
-            let outcome = try await run(reader, writer)
+            let outcome = try await run(reader)
             await reader.close()
             return outcome
         } catch {
@@ -53,11 +53,12 @@ struct ChunkJoiner: Sendable {
         }
     }
 
-    private func run(_ reader: MediaReader, _ writer: MediaWriter) async throws(MediaError) -> Outcome {
+    private func run(_ reader: MediaReader) async throws(MediaError) -> Outcome {
         var options = request.demandedSource
         options.allowsOtherDecoder = false
         var contents = try await reader.open(request.input, options, request.logger, cancellation)
         contents.levels = try await request.measuredLevels(of: contents, cancellation, note: noteMeasured)
+        noteMeasured(nil)
         var omissions = contents.ignoredStreams.map(\.omission) + contents.video.lostMetadata
         omissions += contents.dropTimecode(if: request.source.start ?? .zero > .zero)
         let tracks = TrackWriter(
@@ -82,8 +83,8 @@ struct ChunkJoiner: Sendable {
             logger: request.logger,
             cancellation: cancellation
         )
-        var problems = try await merge(samples, tracks, reader, writer)
-        let verification = try await verify(samples, tracks, writer)
+        var problems = try await merge(samples, tracks, reader)
+        let verification = try await verify(samples, tracks)
         guard let summary = try await writer.finish(), let format = await samples.formatDescription else {
             throw MediaError(.invalidState, "the output is closed", given: request.output)
         }
@@ -108,17 +109,13 @@ struct ChunkJoiner: Sendable {
     private func merge(
         _ samples: ChunkSamples,
         _ tracks: TrackWriter,
-        _ reader: MediaReader,
-        _ writer: MediaWriter
+        _ reader: MediaReader
     ) async throws(MediaError) -> SourceProblems {
-        var count = 0
         func writeSamples(until time: MediaTime?) async throws(MediaError) {
             while true {
                 let next = try await samples.next(until: time)
                 if next.isEmpty { return }
                 for sample in next { try await writer.write(sample) }
-                count += next.count
-                noteProgress(count, writer.written.count)
                 if Task.isCancelled { throw MediaError(.cancelled, "the call was cancelled") }
             }
         }
@@ -143,12 +140,16 @@ struct ChunkJoiner: Sendable {
     /// was encoded.
     private func verify(
         _ samples: ChunkSamples,
-        _ tracks: TrackWriter,
-        _ writer: MediaWriter
+        _ tracks: TrackWriter
     ) async throws(MediaError) -> OutputVerification? {
         guard request.first.isVerified, let format = await samples.formatDescription else { return nil }
         guard let path = try await writer.complete() else {
-            throw MediaError(.invalidArgument, "only files can be verified", given: request.output)
+            throw MediaError(
+                .invalidArgument,
+                "only files can be verified",
+                given: request.output,
+                allowed: "the path of a file"
+            )
         }
         var expectation = OutputExpectation(
             codecName: format.codec.rawValue,

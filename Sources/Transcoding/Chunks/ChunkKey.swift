@@ -5,7 +5,7 @@ import MediaIO
 import MediaTypes
 import VAToolbox
 
-/// What the chunks of an encode depend on: the times and sizes of the input's pictures, the settings, the borders, and the
+/// What the chunks of an encode depend on: the coded pictures of the input and their times, the settings, the chunk boundaries, and the
 /// version of this package.
 ///
 /// The encoder is not part of it, because it is known only afterwards; each record names its own.
@@ -17,13 +17,16 @@ struct ChunkKey: Sendable, Hashable {
         var hash = SHA256()
         func add(_ text: String) { hash.update(data: Array(text.utf8) + [0]) }
         add(LibraryVersion.current)
-        add(Self.contents(of: request.source))
+        var source = request.source
+        // What does not change the pictures.
+        (source.limits, source.threads) = (InputLimits(), 0)
+        add(Self.contents(of: source))
         add(Self.contents(of: configuration))
         add(Self.contents(of: request.video.regionsOfInterest))
         add("\(request.first.isVerified) \(request.first.leastPSNR ?? 0)")
         // A copy of the input on another machine is the same input.
         for frame in plan.index.frames {
-            add("\(frame.presentationTime) \(frame.byteCount) \(frame.isEntry)")
+            add("\(frame.presentationTime) \(frame.byteCount) \(frame.digest)")
         }
         add("\(plan.chunks)")
         text = ChunkRecord.hex(hash.finalize())

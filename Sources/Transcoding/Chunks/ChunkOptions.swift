@@ -7,8 +7,10 @@ public struct ChunkOptions: Sendable, Hashable {
     /// The folder of the finished chunks. It is created if its parent exists, is used by one encode at a time, and is
     /// deleted when the output is complete.
     public var folder: String
-    /// The duration of a chunk in seconds, in ``allowedDurations``. Chunks begin where decoding can begin, so theirs
-    /// differ by up to a half.
+    /// Whether the folder is kept nevertheless, for a caller that may still fail to use the output.
+    public var keepsChunks = false
+    /// The target duration of a chunk in seconds, in ``allowedDurations``. Chunks begin at key frames of the input if
+    /// possible, so the duration of each may differ by up to 50 %.
     public var duration = 30.0
     /// The number of chunks that are encoded at the same time, in ``allowedCounts``.
     public var parallel = 1
@@ -49,7 +51,7 @@ public struct ChunkOptions: Sendable, Hashable {
     }
 }
 
-/// Every so many chunks of an output, for one of several processes that share the work.
+/// Every ``count``-th chunk of an output, beginning with chunk ``number``: the share of one of several processes.
 public struct ChunkPart: Sendable, Hashable, CustomStringConvertible {
     /// Which of them, from 1 on.
     public let number: Int
@@ -76,8 +78,8 @@ public struct ChunkPart: Sendable, Hashable, CustomStringConvertible {
 public struct ChunkSummary: Sendable, Hashable {
     /// The number of chunks.
     public var count: Int
-    /// Those that an earlier run had finished.
+    /// The number of chunks that earlier runs or other processes had finished.
     public var reused: Int
-    /// How often a finished chunk was encoded again, so that all have one encoder or the decoder's buffer suffices.
+    /// The number of times that a finished chunk was encoded again, for a common encoder or for the VBV buffer.
     public var repeated: Int
 }

@@ -35,7 +35,8 @@ struct ChunkPlan: Sendable, Hashable {
             let wanted = start + duration
             let candidates = lowest..<highest
             let border =
-                candidates.filter { index.frames[$0].isEntry }.min { abs(times[$0] - wanted) < abs(times[$1] - wanted) }
+                candidates.filter { index.frames[$0].isKeyFrame }
+                .min { abs(times[$0] - wanted) < abs(times[$1] - wanted) }
                 ?? min(max(Self.position(of: wanted, in: times), lowest), highest - 1)
             chunks.append(first..<border)
             first = border

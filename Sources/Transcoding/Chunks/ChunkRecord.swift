@@ -32,6 +32,8 @@ struct ChunkRecord: Sendable, Hashable {
         var pictureCount: Int
     }
 
+    /// The key of the encode; see ``ChunkKey``.
+    var key: String
     /// The name of the file of the chunk.
     var file: String
     var encoder: Encoder
@@ -40,6 +42,8 @@ struct ChunkRecord: Sendable, Hashable {
     /// The digest of the parameter sets.
     var parameterSets: String
     var samples: [Sample]
+    /// The settings that differ from the request.
+    var adjustments: [Adjustment] = []
     /// The number of pictures that were compared with the input; 0 without a verification.
     var comparedPictureCount = 0
     var psnr: PSNR?
@@ -64,6 +68,7 @@ extension ChunkRecord {
     var text: String {
         var lines = [
             Self.heading,
+            "key \(key)",
             "file \(file)",
             "encoder \(Self.line(encoder.identity.name))",
             "codec \(encoder.identity.codec.rawValue)",
@@ -78,6 +83,10 @@ extension ChunkRecord {
             "compared \(comparedPictureCount)",
         ]
         if let psnr { lines.append("psnr \(psnr.lowest) \(psnr.mean) \(psnr.pictureCount)") }
+        lines += adjustments.map { adjustment in
+            let parts = [adjustment.property, adjustment.requested, adjustment.used, adjustment.reason]
+            return "adjustment " + parts.map { Self.line($0).replacing("\t", with: " ") }.joined(separator: "\t")
+        }
         lines += samples.map { "sample \($0.rank) \($0.byteCount)" }
         return (lines + [Self.ending]).joined(separator: "\n") + "\n"
     }
@@ -97,13 +106,19 @@ extension ChunkRecord {
                 let numbers = parts[1].split(separator: " ").compactMap { Int($0) }
                 guard numbers.count == 2, numbers.allSatisfy({ $0 >= 0 }) else { return nil }
                 samples.append(Sample(rank: numbers[0], byteCount: numbers[1]))
+            } else if parts[0] == "adjustment" {
+                let texts = parts[1].split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+                guard texts.count == 4 else { return nil }
+                adjustments.append(
+                    Adjustment(property: texts[0], requested: texts[1], used: texts[2], reason: texts[3])
+                )
             } else {
                 values[parts[0]] = parts[1]
             }
         }
         // Each picture has one place.
         guard Set(samples.map(\.rank)) == Set(samples.indices), !samples.isEmpty,
-            let file = values["file"], !file.contains("/"),
+            let key = values["key"], let file = values["file"], !file.contains("/"),
             let name = values["encoder"], let codec = values["codec"].flatMap({ VideoCodec(rawValue: String($0)) }),
             let device = values["device"], let version = values["version"], let profile = values["profile"],
             let level = values["level"], let isInHelper = values["helper"].flatMap({ Bool(String($0)) }),
@@ -122,7 +137,7 @@ extension ChunkRecord {
             isInHelper: isInHelper,
             reason: String(reason)
         )
-        self.file = String(file)
+        (self.key, self.file) = (String(key), String(file))
         (self.digest, parameterSets) = (String(digest), String(sets))
         comparedPictureCount = compared
         guard let ratios = values["psnr"] else { return }

@@ -95,6 +95,6 @@ actor ChunkSamples {
 
     private func damage(_ reason: String) -> MediaError {
         let file = folder.path(records[chunk].file)
-        return MediaError(.malformedData, "a chunk was changed after it was encoded: \(reason)", given: file)
+        return MediaError(.malformedData, "a chunk has changed since it was encoded: \(reason)", given: file)
     }
 }

@@ -107,11 +107,13 @@ struct ChunkWork: Sendable {
             }
         }
         let record = ChunkRecord(
+            key: folder.key,
             file: file,
             encoder: ChunkRecord.Encoder(report.encoder),
-            digest: try folder.digest(file),
+            digest: try folder.digest(file) { _ in true },
             parameterSets: ChunkRecord.digest(source.formatDescription.parameterSets.joined()),
             samples: zip(ranks, sizes).map { ChunkRecord.Sample(rank: $0, byteCount: $1) },
+            adjustments: report.adjustments,
             comparedPictureCount: report.verification?.comparedPictureCount ?? 0,
             psnr: report.verification?.psnr.map {
                 ChunkRecord.PSNR(lowest: $0.lowest, mean: $0.mean, pictureCount: $0.pictureCount)

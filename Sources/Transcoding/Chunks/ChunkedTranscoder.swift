@@ -9,10 +9,10 @@ import VAToolbox
 /// Encodes one output in chunks that are kept in a folder until all are there, so that a run that was interrupted, by a
 /// signal, a crash or a power failure, continues where it was. Each instance can run once.
 ///
-/// The video is cut into chunks that are encoded on their own, by as many encoders at a time as the options say, and then
-/// written one after another without encoding them again. All chunks have the same parameter sets, so the output is as
-/// one that was encoded in one piece, with a key frame at the beginning of each chunk. Sound, subtitles, chapters and
-/// metadata are written in one piece at the end.
+/// The video is divided into chunks that are encoded on their own, by as many encoders at a time as the options say, and
+/// then written one after another without encoding them again. All chunks have the same parameter sets, so they form one
+/// stream, with a key frame at the beginning of each chunk. Audio, subtitles, chapters and metadata are written in one
+/// piece at the end.
 ///
 /// An input whose pictures cannot be told without decoding it, such as one that is damaged or interlaced, is encoded in
 /// one piece; the report says why.
@@ -36,8 +36,13 @@ public final class ChunkedTranscoder: Sendable {
         var plan: ChunkPlan?
         /// The chunks that are to be finished.
         var wanted: [Int] = []
-        /// What is told while the output is written.
-        var joined = TranscodeProgress()
+        /// The bytes of the input and of finished chunks that were read to find what is missing; `nil` after that.
+        var examined: Int64? = 0
+        /// The time up to which the loudness was measured, as long as it is measured.
+        var measured: MediaTime?
+        /// What writes the output, and the time up to which it was verified.
+        var writer: MediaWriter?
+        var verified: MediaTime?
         var hasTold = false
         var adjustments: [Adjustment] = []
         var switches: [EncoderSwitch] = []
@@ -45,9 +50,9 @@ public final class ChunkedTranscoder: Sendable {
         var statistics = SessionStatistics()
         var reused = 0
         var repeated = 0
-        /// The number of finished chunks that wait in the folder, and of all.
+        /// The number of finished chunks, and of all that are wanted; `nil` before they are planned.
         var keptChunks: (finished: Int, all: Int)? {
-            plan == nil || records.isEmpty ? nil : (records.count, wanted.count)
+            plan == nil ? nil : (records.count, wanted.count)
         }
     }
 
@@ -71,8 +76,13 @@ public final class ChunkedTranscoder: Sendable {
     public var progress: TranscodeProgress {
         state.withLock { state in
             if let whole = state.whole { return whole.progress }
-            guard let plan = state.plan else { return state.joined }
-            var progress = state.joined
+            var progress = TranscodeProgress()
+            if let examined = state.examined { progress.examinedBytes = examined }
+            // Before the first sample is written, as in an encode without chunks.
+            progress.measuredTime = state.measured
+            guard let plan = state.plan, state.measured == nil else { return progress }
+            progress.verifiedTime = state.verified
+            progress.bytesWritten = state.writer?.written.count ?? 0
             for record in state.records.values {
                 progress.framesOut += record.samples.count
                 progress.bytesOut += record.samples.reduce(0) { $0 + $1.byteCount }
@@ -83,7 +93,7 @@ public final class ChunkedTranscoder: Sendable {
                 progress.framesIn += part.framesIn
                 progress.framesOut += part.framesOut
                 progress.bytesOut += part.bytesOut
-                if progress.bytesWritten == 0 { progress.device = progress.device ?? part.device }
+                progress.device = progress.device ?? part.device
             }
             let expected = state.wanted.reduce(0) { $0 + plan.chunks[$1].count }
             progress.expectedFrames = expected
@@ -123,7 +133,8 @@ public final class ChunkedTranscoder: Sendable {
     ///
     /// If the input cannot be encoded in chunks, it does nothing, and says why in a notice.
     ///
-    /// - Returns: The number of all chunks, and of those of the part that were finished before.
+    /// - Returns: The number of all chunks, 0 if the input cannot be encoded in chunks, and of those of the part that were
+    ///   finished before.
     /// - Throws: As ``run()``.
     public func run(_ part: ChunkPart) async throws(MediaError) -> ChunkSummary {
         try await attend { [self] () async throws(MediaError) in try await encode(part) }
@@ -158,7 +169,7 @@ public final class ChunkedTranscoder: Sendable {
             guard error.code == .cancelled, let kept = state.withLock({ $0.keptChunks }) else { throw error }
             throw MediaError(
                 .cancelled,
-                "stopped with \(kept.finished) of \(kept.all) chunks finished; the same command continues with them",
+                "stopped with \(kept.finished) of \(kept.all) chunks finished; they are kept for the next run",
                 given: options.folder
             )
         }
@@ -172,26 +183,38 @@ public final class ChunkedTranscoder: Sendable {
         case .failure(let error): return try await transcodeWhole(error.readable)
         case .success(let found): plan = found
         }
-        var unfit = try await encode(plan.missing, plan.work, plan.variation)
-        if unfit == nil { unfit = try await unify(plan.work, plan.variation) }
-        if unfit == nil { unfit = try await fitBuffer(plan.work, plan.variation) }
-        if let unfit {
-            plan.work.folder.delete()
-            return try await transcodeWhole(unfit)
+        let report: TranscodeReport
+        if let unfit = try await finish(plan) {
+            report = try await transcodeWhole(unfit)
+        } else {
+            report = try await join(plan.work, plan.variation.configuration, lost: plan.lost)
         }
-        let report = try await join(plan.work, plan.variation.configuration, lost: plan.lost)
-        plan.work.folder.delete()
+        if !options.keepsChunks { plan.work.folder.delete() }
         return report
+    }
+
+    /// Encodes what is missing, and what does not fit the rest.
+    ///
+    /// - Returns: Why the input cannot be encoded in chunks; `nil` if they can be joined.
+    private func finish(_ plan: Preparation) async throws(MediaError) -> String? {
+        if let unfit = try await encode(plan.missing, plan.work, plan.variation) { return unfit }
+        // Chunks that are encoded again for the buffer may get another encoder.
+        for _ in 0..<2 {
+            if let unfit = try await unify(plan.work, plan.variation) { return unfit }
+            if let unfit = try await fitBuffer(plan.work, plan.variation) { return unfit }
+            if ChunkUnity.outliers(records).isEmpty { return nil }
+        }
+        return Self.differentEncoders
     }
 
     private func encode(_ part: ChunkPart) async throws(MediaError) -> ChunkSummary {
         switch try await prepare(part) {
         case .failure(let error):
-            notify(.session(.adjusted(inOnePiece(error.readable))))
+            notify(.session(.adjusted(noChunks("none by this process", error.readable))))
             return ChunkSummary(count: 0, reused: 0, repeated: 0)
         case .success(let plan):
             if let unfit = try await encode(plan.missing, plan.work, plan.variation) {
-                notify(.session(.adjusted(inOnePiece(unfit))))
+                notify(.session(.adjusted(noChunks("none by this process", unfit))))
             }
             let reused = state.withLock { $0.reused }
             return ChunkSummary(count: plan.work.plan.chunks.count, reused: reused, repeated: 0)
@@ -242,19 +265,23 @@ public final class ChunkedTranscoder: Sendable {
     /// Refuses what is no single encode of a file.
     private func validate() throws(MediaError) {
         try request.validate()
-        let refusals: [(Bool, String)] = [
-            (!request.others.isEmpty, "several outputs"), (request.stream != nil, "a presentation"),
-            (request.isPaced || request.session.realTime != nil, "real time"),
-            (request.first.target != nil, "a quality target"),
-            (request.video.frameRate != nil, "another frame rate"),
-            (!request.inputIsFile, "an input that is no regular file"),
+        let refusals: [(isGiven: Bool, given: String, allowed: String)] = [
+            (!request.others.isEmpty, "\(request.outputs.count) outputs", "one output"),
+            (request.stream != nil, "a playlist", "an output file"),
+            (request.isPaced || request.session.realTime != nil, "real time", "no real time"),
+            (request.first.target != nil, "a quality target", "a quality or a bitrate"),
+            (
+                request.video.frameRate != nil, "\(request.video.frameRate ?? .one) frames per second",
+                "the frame rate of the input"
+            ),
+            (!request.inputIsFile, request.input, "a regular file as input"),
         ]
-        guard let refusal = refusals.first(where: \.0)?.1 else { return }
+        guard let refusal = refusals.first(where: \.isGiven) else { return }
         throw MediaError(
             .invalidArgument,
             "this cannot be encoded in chunks",
-            given: refusal,
-            allowed: "one output of a regular file, with its own frame rate"
+            given: refusal.given,
+            allowed: refusal.allowed
         )
     }
 
@@ -267,7 +294,10 @@ public final class ChunkedTranscoder: Sendable {
             let contents = try await reader.open(request.input, source, request.logger, cancellation)
             var found = Result<FrameIndex, MediaError>.failure(MediaError(.invalidState, "the input was closed"))
             do throws(MediaError) {
-                if let index = try await reader.readFrameIndex() { found = .success(index) }
+                let index = try await reader.readFrameIndex { [self] count in
+                    state.withLock { $0.examined = ($0.examined ?? 0) + Int64(count) }
+                }
+                if let index { found = .success(index) }
             } catch {
                 guard error.code == .unsupported else { throw error }
                 found = .failure(error)
@@ -290,25 +320,37 @@ public final class ChunkedTranscoder: Sendable {
     ) async throws(MediaError) -> (ChunkFolder, [Int]) {
         let (path, key) = (options.folder, ChunkKey(request, plan, configuration))
         return try await PlainThread.result(name: "vt-chunks") { [self] () throws(MediaError) in
-            let folder = try ChunkFolder(path: path, key: key.text, isShared: part != nil)
+            let isShared = part != nil || options.keepsChunks
+            let folder = try ChunkFolder(path: path, key: key.text, isShared: isShared)
             let wanted = plan.chunks.indices.filter { part?.contains($0) ?? true }
             var records: [Int: ChunkRecord] = [:]
             for number in wanted {
-                records[number] = folder.record(number, pictureCount: plan.chunks[number].count)
+                records[number] = folder.record(
+                    number,
+                    pictureCount: plan.chunks[number].count,
+                    encoders: { [policy = request.session.policy] in
+                        $0.isHardware ? policy != .requireSoftware : policy.allowsSoftware
+                    },
+                    note: { count in
+                        state.withLock { $0.examined = ($0.examined ?? 0) + Int64(count) }
+                        return !cancellation.isCancelled
+                    }
+                )
             }
+            if cancellation.isCancelled { throw MediaError(.cancelled, "the call was cancelled") }
             state.withLock { [records] state in
                 (state.plan, state.wanted) = (plan, wanted)
-                (state.records, state.reused) = (records, records.count)
+                (state.records, state.reused, state.examined) = (records, records.count, nil)
             }
             return (folder, wanted.filter { records[$0] == nil })
         }
     }
 
-    private func inOnePiece(_ reason: String) -> Adjustment {
+    private func noChunks(_ used: String, _ reason: String) -> Adjustment {
         Adjustment(
             property: "chunks",
             requested: "\(Readable.number(options.duration, places: 1)) s each",
-            used: "one piece",
+            used: used,
             reason: reason
         )
     }
@@ -317,11 +359,11 @@ public final class ChunkedTranscoder: Sendable {
     ///
     /// - Parameter reason: Why it is not encoded in chunks.
     private func transcodeWhole(_ reason: String) async throws(MediaError) -> TranscodeReport {
-        let adjustment = inOnePiece(reason)
+        let adjustment = noChunks("one piece", reason)
         notify(.session(.adjusted(adjustment)))
         let transcoder = Transcoder(request, notify: notify)
         let isStopped = state.withLock { state in
-            (state.whole, state.records) = (transcoder, [:])
+            (state.whole, state.plan) = (transcoder, nil)
             return state.isStopped
         }
         if isStopped { throw MediaError(.cancelled, "stopped before the input was encoded") }
@@ -367,13 +409,14 @@ public final class ChunkedTranscoder: Sendable {
         return try failure?.get() ?? nil
     }
 
-    /// Encodes a chunk, again without a GPU's decoder if that has lost pictures.
+    /// Encodes a chunk: again without a GPU's decoder if that has lost pictures, and once more if the input cannot be read as
+    /// planned, because that may be the storage's fault.
     private func encode(
         _ number: Int,
         _ work: ChunkWork,
         _ variation: ChunkWork.Variation
     ) async throws(MediaError) -> String? {
-        var variation = variation
+        var (variation, isRepeated) = (variation, false)
         while true {
             if Task.isCancelled { throw MediaError(.cancelled, "the call was cancelled") }
             let file = ChunkFolder.newFile(number)
@@ -384,19 +427,22 @@ public final class ChunkedTranscoder: Sendable {
             }
             defer { state.withLock { _ = $0.running.removeValue(forKey: number) } }
             switch try await work.encode(number, to: file, with: transcoder) {
-            case .unfit(let reason): return reason
+            case .unfit(let reason):
+                if isRepeated { return reason }
+                isRepeated = true
             case .lost where variation.decoder != .software: variation.decoder = .software
             case .lost:
-                throw MediaError(.pictureLost, "frames of chunk \(number + 1) were lost because a GPU failed")
+                throw MediaError(
+                    .pictureLost,
+                    "decoded frames were lost although the CPU decoded them",
+                    given: "chunk \(number + 1)"
+                )
             case .finished(let record, let report):
                 state.withLock { state in
                     state.records[number] = record
                     state.decoding = report.decoding
                     state.switches += report.switches
                     state.statistics.add(report.statistics)
-                    for adjustment in report.adjustments where !state.adjustments.contains(adjustment) {
-                        state.adjustments.append(adjustment)
-                    }
                 }
                 return nil
             }
@@ -417,23 +463,35 @@ public final class ChunkedTranscoder: Sendable {
         }
     }
 
-    /// Encodes chunks again until all have the same encoder and parameter sets: first those that differ from most, then all
+    private static let differentEncoders = "its chunks have different encoders or parameter sets"
+
+    /// Encodes chunks again until all have the same encoder, version and parameter sets: those that differ from the
+    /// majority; then, since the encoder that is there now may be another version, all that differ from those; and last, all
     /// on the CPU.
     private func unify(
         _ work: ChunkWork,
         _ variation: ChunkWork.Variation
     ) async throws(MediaError) -> String? {
-        let strangers = ChunkUnity.strangers(records)
-        if strangers.isEmpty { return nil }
-        if let unfit = try await again(strangers, work, variation) { return unfit }
-        guard !ChunkUnity.strangers(records).isEmpty else { return nil }
-        let reason = "its chunks have different encoders or parameter sets"
-        guard variation.policy.allowsSoftware else { return reason }
+        if ChunkUnity.outliers(records).isEmpty { return nil }
         var onCPU = variation
         onCPU.policy = .requireSoftware
-        let onGPU = records.indices.filter { records[$0].encoder.identity.isHardware }
-        if let unfit = try await again(onGPU, work, onCPU) { return unfit }
-        return ChunkUnity.strangers(records).isEmpty ? nil : reason
+        let variations = [variation] + (variation.policy.allowsSoftware ? [onCPU] : [])
+        for (round, variation) in variations.enumerated() {
+            let onGPU = records.indices.filter { records[$0].encoder.identity.isHardware }
+            var numbers = round == 0 ? ChunkUnity.outliers(records) : onGPU
+            // Twice, unless encoders change all the time.
+            for _ in 0..<2 {
+                guard let last = numbers.last else { break }
+                if let unfit = try await again(numbers, work, variation) { return unfit }
+                let (records, encoder) = (records, records[last].encoder.identity.name)
+                let rest = ChunkUnity.differing(from: last, records)
+                // If this is not another version but another encoder, a GPU has failed and would fail again.
+                guard rest.allSatisfy({ records[$0].encoder.identity.name == encoder }) else { break }
+                numbers = rest
+            }
+            if ChunkUnity.outliers(records).isEmpty { return nil }
+        }
+        return Self.differentEncoders
     }
 
     /// Encodes chunks again at which the buffer of a decoder would run empty, with less at a time.
@@ -467,8 +525,8 @@ public final class ChunkedTranscoder: Sendable {
         let adjustment = Adjustment(
             property: "peak bitrate",
             requested: Readable.bitRate(Double(limit.bitsPerSecond)),
-            used: "more at the beginning of \(Readable.count(over.count, "chunk"))",
-            reason: "a chunk does not know how full the buffer is when it begins"
+            used: "exceeded at the beginning of \(Readable.count(over.count, "chunk"))",
+            reason: "the encoder of a chunk does not know the VBV fullness at its beginning"
         )
         notify(.session(.adjusted(adjustment)))
         state.withLock { $0.adjustments.append(adjustment) }
@@ -510,7 +568,7 @@ public final class ChunkedTranscoder: Sendable {
         lost: [Adjustment]
     ) async throws(MediaError) -> TranscodeReport {
         let records = records
-        let abandonment = Cancellation()
+        let (writer, abandonment) = (MediaWriter(), Cancellation())
         let joiner = ChunkJoiner(
             request: request,
             plan: work.plan,
@@ -519,10 +577,11 @@ public final class ChunkedTranscoder: Sendable {
             configuration: configuration,
             cancellation: cancellation,
             abandonment: abandonment,
-            noteProgress: { [self] _, bytes in state.withLock { $0.joined.bytesWritten = bytes } },
-            noteMeasured: { [self] time in state.withLock { $0.joined.measuredTime = time } },
-            noteVerified: { [self] time in state.withLock { $0.joined.verifiedTime = time } }
+            writer: writer,
+            noteMeasured: { [self] time in state.withLock { $0.measured = time } },
+            noteVerified: { [self] time in state.withLock { $0.verified = time } }
         )
+        state.withLock { $0.writer = writer }
         let result = await withTaskCancellationHandler {
             do throws(MediaError) {
                 return Result<ChunkJoiner.Outcome, MediaError>.success(try await joiner.run())
@@ -546,7 +605,7 @@ public final class ChunkedTranscoder: Sendable {
             statistics: last.statistics.counting(work.plan.index.frames.count),
             switches: last.switches,
             problems: outcome.problems,
-            adjustments: (lost + last.adjustments + outcome.adjustments).unique,
+            adjustments: (lost + records.flatMap(\.adjustments) + last.adjustments + outcome.adjustments).unique,
             omissions: outcome.omissions,
             verification: outcome.verification,
             audio: outcome.audio,
@@ -556,30 +615,33 @@ public final class ChunkedTranscoder: Sendable {
     }
 }
 
-/// Whether chunks can follow each other in one stream.
-enum ChunkUnity {
-    private struct Kind: Hashable {
-        var name: String
-        var codec: String
-        var version: String
-        var parameterSets: String
+/// What chunks must have in common to follow each other in one stream.
+struct ChunkUnity: Hashable {
+    private let name: String
+    private let codec: String
+    private let version: String
+    private let parameterSets: String
+
+    private init(_ record: ChunkRecord) {
+        name = record.encoder.identity.name
+        codec = record.encoder.identity.codec.rawValue
+        version = record.encoder.name
+        parameterSets = record.parameterSets
     }
 
-    /// Returns the chunks that most of the pictures differ from in encoder or parameter sets; none if all are alike.
-    static func strangers(_ records: [ChunkRecord]) -> [Int] {
-        let kinds = records.map { record in
-            Kind(
-                name: record.encoder.identity.name,
-                codec: record.encoder.identity.codec.rawValue,
-                version: record.encoder.name,
-                parameterSets: record.parameterSets
-            )
-        }
-        var counts: [Kind: Int] = [:]
+    /// Returns the chunks that differ from the majority, counted in pictures; none if all are alike.
+    static func outliers(_ records: [ChunkRecord]) -> [Int] {
+        let kinds = records.map { ChunkUnity($0) }
+        var counts: [ChunkUnity: Int] = [:]
         for (kind, record) in zip(kinds, records) { counts[kind, default: 0] += record.samples.count }
         // Of two with as many pictures, the one that comes first.
         guard let most = counts.values.max(), let usual = kinds.first(where: { counts[$0] == most }) else { return [] }
         return kinds.indices.filter { kinds[$0] != usual }
+    }
+
+    /// Returns the chunks that differ from one of them.
+    static func differing(from number: Int, _ records: [ChunkRecord]) -> [Int] {
+        records.indices.filter { ChunkUnity(records[$0]) != ChunkUnity(records[number]) }
     }
 }
 

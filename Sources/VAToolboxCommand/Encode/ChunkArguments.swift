@@ -9,8 +9,8 @@ import Transcoding
 struct ChunkArguments: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "Encode in chunks and keep the finished ones in this folder until the output is complete, so that the same command "
-                + "continues after an interruption. For one output of a file.",
+            "Encode in chunks and keep finished chunks in this folder until the output is complete; the same command then "
+                + "continues after an interruption. The input must be a regular file; one output only.",
             valueName: "folder"
         ),
         completion: .directory
@@ -32,12 +32,15 @@ struct ChunkArguments: ParsableArguments, Sendable {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Finish only every COUNT-th chunk, and write no output: one of several processes that share the work, on machines "
-                + "that share the folder. The same command without it then writes the output.",
+            "Encode only every COUNT-th chunk, beginning with chunk NUMBER, and write no output: for processes that share "
+                + "the folder. When all parts are done, the same command without this option writes the output.",
             valueName: "number/count"
         )
     )
     var onlyChunks: ArgumentText<ChunkPart>?
+
+    @Flag(help: "Keep the chunks when the output is complete.")
+    var keepChunks = false
 
     /// Returns the chunks; `nil` if the input is to be encoded in one piece.
     ///
@@ -46,7 +49,7 @@ struct ChunkArguments: ParsableArguments, Sendable {
         guard let checkpoints else {
             let all = [
                 ("--chunk-duration", chunkDuration?.text), ("--parallel", parallel?.text),
-                ("--only-chunks", onlyChunks?.text),
+                ("--only-chunks", onlyChunks?.text), ("--keep-chunks", keepChunks ? "" : nil),
             ]
             let given = all.first { $0.1 != nil }
             guard let given, let text = given.1 else { return nil }
@@ -60,6 +63,7 @@ struct ChunkArguments: ParsableArguments, Sendable {
         var options = ChunkOptions(folder: checkpoints)
         if let chunkDuration { options.duration = try chunkDuration.value(of: "--chunk-duration").time.seconds }
         if let parallel { options.parallel = try parallel.value(of: "--parallel").value }
+        options.keepsChunks = keepChunks
         try options.validate()
         return options
     }
@@ -74,5 +78,5 @@ extension ChunkPart: ArgumentValue {
     }
 
     package static let allowedText =
-        "the number of the part and the number of parts, from 1/1 to \(allowedCounts.upperBound)/\(allowedCounts.upperBound)"
+        "NUMBER/COUNT with a COUNT of 1 to \(allowedCounts.upperBound) and a NUMBER of 1 to COUNT, such as 2/8"
 }

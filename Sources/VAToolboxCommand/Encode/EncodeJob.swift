@@ -143,7 +143,7 @@ final class EncodeJob: Sendable {
         }
         var page = TextPage(width: console.width)
         let all = Readable.count(summary.count, "chunk")
-        page.entry("chunks", "part \(part) of \(all), \(summary.reused) of an earlier run")
+        page.entry("chunks", "part \(part) of \(all), \(summary.reused) of them finished before")
         console.summary(page.text)
         let document = JSON.object([
             "status": .string(ExitStatus.done.name),

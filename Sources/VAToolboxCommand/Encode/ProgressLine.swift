@@ -103,6 +103,13 @@ extension TranscodeProgress: RunProgress {
                 "device": .null,
             ]
         }
+        if framesIn == 0, let examinedBytes {
+            return [
+                "phase": .string("examining"), "time": .number(0), "expectedDuration": .null, "framesIn": .integer(0),
+                "expectedFrames": .null, "framesOut": .integer(0), "bytes": .integer(0),
+                "written": .integer(Int(examinedBytes)), "device": .null,
+            ]
+        }
         let measured = framesIn == 0 ? measuredTime : nil
         let phase = verifiedTime != nil ? "verifying" : measured != nil ? "measuring" : "encoding"
         return [
