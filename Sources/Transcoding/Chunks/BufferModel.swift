@@ -60,3 +60,27 @@ struct BufferModel: Sendable {
         }
     }
 }
+
+extension EncoderConfiguration {
+    /// Returns the configuration with a lower peak in a stream of the same level.
+    ///
+    /// - Parameters:
+    ///   - share: The share of the peak bitrate and of the buffer.
+    ///   - limit: The effective peak.
+    ///   - level: The name of the level.
+    func limited(to share: Double, of limit: RateLimit, level: String) -> EncoderConfiguration {
+        var result = self
+        let rate = Int(Double(limit.bitsPerSecond) * share)
+        let peak = PeakBitRate.limit(rate, window: Double(limit.bufferSize) / Double(limit.bitsPerSecond))
+        switch rateControl {
+        case .averageBitRate(let average, _): result.rateControl = .averageBitRate(min(average, rate), peak: peak)
+        case .constantBitRate(let average, let window):
+            result.rateControl = .constantBitRate(Int(Double(average) * share), window: window)
+        case .constantQuality(let quality, _): result.rateControl = .constantQuality(quality, peak: peak)
+        case .constantQuantizer: break
+        }
+        result.h264Level = h264Level ?? H264Level(name: level)
+        result.hevcLevel = hevcLevel ?? HEVCLevel(name: level)
+        return result
+    }
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 public import MediaTypes
+import VAToolbox
 
 /// How an output is encoded in chunks that outlive the process.
 public struct ChunkOptions: Sendable, Hashable {
@@ -82,4 +83,29 @@ public struct ChunkSummary: Sendable, Hashable {
     public var reused: Int
     /// The number of times that a finished chunk was encoded again, for a common encoder or for the VBV buffer.
     public var repeated: Int
+}
+
+extension TranscodeRequest {
+    /// Checks as ``validate()``, and refuses what is no single encode of a file.
+    func validateForChunks() throws(MediaError) {
+        try validate()
+        let refusals: [(isGiven: Bool, given: String, allowed: String)] = [
+            (!others.isEmpty, "\(outputs.count) outputs", "one output"),
+            (stream != nil, "a playlist", "an output file"),
+            (isPaced || session.realTime != nil, "real time", "no real time"),
+            (first.target != nil, "a quality target", "a quality or a bitrate"),
+            (
+                video.frameRate != nil, "\(video.frameRate ?? .one) frames per second",
+                "the frame rate of the input"
+            ),
+            (!inputIsFile, input, "a regular file as input"),
+        ]
+        guard let refusal = refusals.first(where: \.isGiven) else { return }
+        throw MediaError(
+            .invalidArgument,
+            "this cannot be encoded in chunks",
+            given: refusal.given,
+            allowed: refusal.allowed
+        )
+    }
 }

@@ -237,7 +237,7 @@ public final class ChunkedTranscoder: Sendable {
     /// - Returns: The reason if the input cannot be encoded in chunks.
     private func prepare(_ part: ChunkPart?) async throws(MediaError) -> Result<Preparation, MediaError> {
         try options.validate()
-        try validate()
+        try request.validateForChunks()
         let (video, found) = try await findPictures()
         let index: FrameIndex
         switch found {
@@ -259,29 +259,6 @@ public final class ChunkedTranscoder: Sendable {
                 missing: missing,
                 lost: lost + cut
             )
-        )
-    }
-
-    /// Refuses what is no single encode of a file.
-    private func validate() throws(MediaError) {
-        try request.validate()
-        let refusals: [(isGiven: Bool, given: String, allowed: String)] = [
-            (!request.others.isEmpty, "\(request.outputs.count) outputs", "one output"),
-            (request.stream != nil, "a playlist", "an output file"),
-            (request.isPaced || request.session.realTime != nil, "real time", "no real time"),
-            (request.first.target != nil, "a quality target", "a quality or a bitrate"),
-            (
-                request.video.frameRate != nil, "\(request.video.frameRate ?? .one) frames per second",
-                "the frame rate of the input"
-            ),
-            (!request.inputIsFile, request.input, "a regular file as input"),
-        ]
-        guard let refusal = refusals.first(where: \.isGiven) else { return }
-        throw MediaError(
-            .invalidArgument,
-            "this cannot be encoded in chunks",
-            given: refusal.given,
-            allowed: refusal.allowed
         )
     }
 
@@ -612,110 +589,5 @@ public final class ChunkedTranscoder: Sendable {
             chunks: ChunkSummary(count: records.count, reused: last.reused, repeated: last.repeated),
             wasStopped: false
         )
-    }
-}
-
-/// What chunks must have in common to follow each other in one stream.
-struct ChunkUnity: Hashable {
-    private let name: String
-    private let codec: String
-    private let version: String
-    private let parameterSets: String
-
-    private init(_ record: ChunkRecord) {
-        name = record.encoder.identity.name
-        codec = record.encoder.identity.codec.rawValue
-        version = record.encoder.name
-        parameterSets = record.parameterSets
-    }
-
-    /// Returns the chunks that differ from the majority, counted in pictures; none if all are alike.
-    static func outliers(_ records: [ChunkRecord]) -> [Int] {
-        let kinds = records.map { ChunkUnity($0) }
-        var counts: [ChunkUnity: Int] = [:]
-        for (kind, record) in zip(kinds, records) { counts[kind, default: 0] += record.samples.count }
-        // Of two with as many pictures, the one that comes first.
-        guard let most = counts.values.max(), let usual = kinds.first(where: { counts[$0] == most }) else { return [] }
-        return kinds.indices.filter { kinds[$0] != usual }
-    }
-
-    /// Returns the chunks that differ from one of them.
-    static func differing(from number: Int, _ records: [ChunkRecord]) -> [Int] {
-        records.indices.filter { ChunkUnity(records[$0]) != ChunkUnity(records[number]) }
-    }
-}
-
-extension EncoderDescription {
-    /// Describes the encoder of chunks.
-    fileprivate init(_ encoder: ChunkRecord.Encoder, _ format: FormatDescription, reorderDepth: Int) {
-        self.init(
-            identity: encoder.identity,
-            isInHelper: encoder.isInHelper,
-            properties: EncoderProperties(
-                name: encoder.name,
-                profile: encoder.profile,
-                level: encoder.level,
-                reorderDepth: reorderDepth,
-                maximumDelay: 0,
-                pixelFormats: [],
-                supportedProperties: [],
-                formatDescription: format
-            ),
-            reason: encoder.reason,
-            rejected: [],
-            proof: .notWanted
-        )
-    }
-}
-
-extension DecodingReport {
-    /// The decoding of chunks that are all of earlier runs.
-    fileprivate static let earlier = DecodingReport(
-        name: MediaSource.decoderName,
-        reason: "all chunks were finished by earlier runs"
-    )
-}
-
-extension SessionStatistics {
-    /// Adds the counters of the session of another chunk.
-    fileprivate mutating func add(_ other: SessionStatistics) {
-        repeatedFrames += other.repeatedFrames
-        copiedPictures += other.copiedPictures
-        convertedByEncoder += other.convertedByEncoder
-        convertedByCPU += other.convertedByCPU
-        createdEncoders += other.createdEncoders
-        failedEncoders += other.failedEncoders
-        encoderSwitches += other.encoderSwitches
-    }
-
-    /// Returns the counters with the number of frames of the whole.
-    fileprivate func counting(_ frames: Int) -> SessionStatistics {
-        var result = self
-        (result.acceptedFrames, result.codedFrames) = (frames, frames)
-        return result
-    }
-}
-
-extension EncoderConfiguration {
-    /// Returns the configuration with a lower peak in a stream of the same level.
-    ///
-    /// - Parameters:
-    ///   - share: The share of the peak bitrate and of the buffer.
-    ///   - limit: The effective peak.
-    ///   - level: The name of the level.
-    fileprivate func limited(to share: Double, of limit: RateLimit, level: String) -> EncoderConfiguration {
-        var result = self
-        let rate = Int(Double(limit.bitsPerSecond) * share)
-        let peak = PeakBitRate.limit(rate, window: Double(limit.bufferSize) / Double(limit.bitsPerSecond))
-        switch rateControl {
-        case .averageBitRate(let average, _): result.rateControl = .averageBitRate(min(average, rate), peak: peak)
-        case .constantBitRate(let average, let window):
-            result.rateControl = .constantBitRate(Int(Double(average) * share), window: window)
-        case .constantQuality(let quality, _): result.rateControl = .constantQuality(quality, peak: peak)
-        case .constantQuantizer: break
-        }
-        result.h264Level = h264Level ?? H264Level(name: level)
-        result.hevcLevel = hevcLevel ?? HEVCLevel(name: level)
-        return result
     }
 }
